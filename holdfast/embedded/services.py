@@ -1,0 +1,67 @@
+"""Which servers a command needs, and the environment that tells Django where they are."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+from holdfast.embedded import postgres, valkey
+from holdfast.embedded.lease import Lease
+from holdfast.embedded.settings import Settings
+from holdfast.embedded.state import Place, State, open_state
+
+Profile = Literal["dev", "test"]
+
+
+@dataclass
+class Services:
+    """What a command runs on: embedded servers, given ones, or one of each."""
+
+    environment: dict[str, str]
+    leases: list[Lease] = field(default_factory=list)
+    state: State | None = None
+    cluster: Place | None = None
+
+    def ensure(self) -> None:
+        """Bring back a server whose keeper was killed; cheap when all is well."""
+        for lease in self.leases:
+            lease.ensure()
+
+
+@contextmanager
+def running_services(settings: Settings, profile: Profile) -> Iterator[Services]:
+    """Start what is not given by DATABASE_URL and REDIS_URL; stop it on leaving unless others use it too."""
+    services = Services(dict(os.environ))
+    try:
+        _start(services, settings, profile)
+        yield services
+    finally:
+        for lease in services.leases:
+            lease.release()
+
+
+def _start(services: Services, settings: Settings, profile: Profile) -> None:
+    environment = services.environment
+    if settings.needs_secret_key or not (settings.database_url and settings.redis_url):
+        services.state = open_state(environment.get("HOLDFAST_STATE"))
+        environment["HOLDFAST_STATE"] = str(services.state.root)
+        if settings.needs_secret_key:
+            environment["HOLDFAST_SECRET_KEY"] = services.state.secret_key()
+        if not settings.database_url:
+            services.cluster = services.state.place(profile, "postgres")
+            _take(services, services.cluster)
+            environment["DATABASE_URL"] = postgres.database_url(services.cluster)
+        if not settings.redis_url:
+            place = services.state.place(profile, "valkey")
+            _take(services, place)
+            environment["REDIS_URL"] = valkey.redis_url(place)
+
+
+def _take(services: Services, place: Place) -> None:
+    if not place.data.exists():
+        print(f"Making the {place.service} data in {place.folder} (once, a few seconds)", file=sys.stderr, flush=True)
+    lease = Lease(place)
+    services.leases.append(lease)
+    lease.take()

@@ -1,0 +1,152 @@
+"""Strict serializer fields: what arrives must already be of the type, in range, and known by name."""
+
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import orjson
+from rest_framework import serializers
+
+INTEGER_MAX = 2**31 - 1
+MOMENT_MIN = datetime(2000, 1, 1, tzinfo=UTC)
+MOMENT_MAX = datetime(2200, 1, 1, tzinfo=UTC)
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_FRACTION = re.compile(r"\.(\d{1,6})\d*")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A serializer that refuses members it does not know."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="not_an_object")
+        unknown = set(data) - set(self.fields)
+        if unknown:
+            message = serializers.ErrorDetail("There is no such member.", code="unknown")
+            raise serializers.ValidationError({name: [message] for name in sorted(unknown)})
+        return super().to_internal_value(data)
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON integer: no text, no float, no boolean."""
+
+    def __init__(self, *, min_value: int, max_value: int = INTEGER_MAX, **kwargs: Any) -> None:
+        super().__init__(min_value=min_value, max_value=max_value, **kwargs)
+
+    def to_internal_value(self, data: Any) -> int:
+        if type(data) is not int:
+            self.fail("invalid")
+        return data
+
+
+class StrictBooleanField(serializers.BooleanField):
+    """JSON true or false."""
+
+    def to_internal_value(self, data: Any) -> bool:
+        if type(data) is not bool:
+            self.fail("invalid", input=data)
+        return data
+
+
+class TextField(serializers.CharField):
+    """JSON text, trimmed, without control characters (line breaks included)."""
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        text: str = super().to_internal_value(data)
+        if _CONTROL.search(text):
+            raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
+        return text
+
+
+class MomentField(serializers.Field[datetime, Any, str, datetime]):
+    """A time in RFC 3339 with an offset, between the years 2000 and 2200; kept in UTC."""
+
+    default_error_messages = {
+        "invalid": "Must be a time as in RFC 3339, with an offset: 2026-11-29T20:00:00Z.",
+        "out_of_range": "Must lie between the years 2000 and 2200.",
+    }
+
+    def to_internal_value(self, data: Any) -> datetime:
+        return parse_moment(data, self)
+
+    def to_representation(self, value: datetime) -> str:
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def parse_moment(data: Any, field: serializers.Field[Any, Any, Any, Any]) -> datetime:
+    """The moment, in UTC; fails on the field with `invalid` or `out_of_range`."""
+    if not isinstance(data, str) or not _RFC3339.fullmatch(data):
+        field.fail("invalid")
+    try:
+        # fromisoformat takes at most six digits of a second
+        moment = datetime.fromisoformat(_FRACTION.sub(r".\1", data.upper()))
+    except ValueError:
+        field.fail("invalid")
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        field.fail("out_of_range")
+    if not MOMENT_MIN <= moment < MOMENT_MAX:
+        field.fail("out_of_range")
+    return moment
+
+
+class IdField(serializers.UUIDField):
+    """An id: a UUID as text in its usual form."""
+
+    def to_internal_value(self, data: Any) -> UUID:
+        value = parse_id(data)
+        if value is None:
+            self.fail("invalid", value=data)
+        return value
+
+
+def parse_id(text: Any) -> UUID | None:
+    """The id, or None for what is none: only the 36-character form is one."""
+    return UUID(text) if isinstance(text, str) and _UUID.fullmatch(text) else None
+
+
+class MetadataField(serializers.JSONField):
+    """A free JSON object of at most 4 KiB: numbers finite, no NUL characters (PostgreSQL stores none)."""
+
+    BYTES_MAX = 4096
+    default_error_messages = {
+        "not_an_object": "Must be an object.",
+        "too_long": "Must have at most 4 KiB.",
+        "unstorable": "Must hold finite numbers and text without NUL characters.",
+    }
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self.fail("not_an_object")
+        if not _storable(data):
+            self.fail("unstorable")
+        try:
+            size_bytes = len(orjson.dumps(data))
+        except orjson.JSONEncodeError:  # nested past what it writes
+            self.fail("too_long")
+        if size_bytes > self.BYTES_MAX:
+            self.fail("too_long")
+        return data
+
+
+def _storable(data: Any) -> bool:
+    stack = [data]
+    while stack:
+        match stack.pop():
+            case Mapping() as mapping:
+                stack += [*mapping.keys(), *mapping.values()]
+            case list() as items:
+                stack += items
+            case str() as text if "\0" in text:
+                return False
+            case float() as number if not math.isfinite(number):
+                return False
+    return True

@@ -1,0 +1,80 @@
+"""JSON in, JSON out, strictly: the parser, the renderer and the negotiation of every API view."""
+
+from collections.abc import Mapping
+from typing import IO, Any
+
+import orjson
+from django.conf import settings
+from rest_framework.exceptions import UnsupportedMediaType
+from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
+
+from holdfast.kernel.errors import Invalid, Malformed, Refusal
+
+
+class BodyTooLarge(Refusal):
+    status, slug, title = 413, "body-too-large", "The body is too large"
+
+
+class JSONParser(BaseParser):
+    """Reads a JSON object of at most the view's `body_bytes_max` bytes.
+
+    Raises Malformed for what is no JSON (not UTF-8, NaN, a byte order mark, nested too deeply), BodyTooLarge, and
+    Invalid at pointer "" for JSON that is no object.
+    """
+
+    media_type = "application/json"
+
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
+        context = parser_context or {}
+        limit = getattr(context.get("view"), "body_bytes_max", settings.BODY_BYTES_MAX)
+        request = context["request"]
+        if request.META.get("HTTP_CONTENT_ENCODING", "identity").lower() not in ("", "identity"):
+            raise UnsupportedMediaType(request.META["HTTP_CONTENT_ENCODING"])
+        if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
+            raise BodyTooLarge(f"At most {limit} bytes.")
+        body = stream.read(limit + 1)
+        if len(body) > limit:
+            raise BodyTooLarge(f"At most {limit} bytes.")
+        return loads_object(body)
+
+
+def loads_object(body: bytes) -> dict[str, Any]:
+    """The JSON object in `body`. Raises Malformed, or Invalid at pointer "" for another kind of JSON."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise Malformed(f"The body is not JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise Invalid.at("", "not_an_object", "The body must be a JSON object.")
+    return data
+
+
+class JSONRenderer(BaseRenderer):
+    """Writes JSON; errors are problem documents and say so in their media type."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+
+    def render(
+        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+    ) -> bytes:
+        if data is None:
+            return b""
+        return orjson.dumps(data)
+
+
+class AlwaysJSON(BaseContentNegotiation):
+    """Every client gets JSON, whatever its Accept header says."""
+
+    def select_parser(self, request: Request, parsers: Any) -> BaseParser | None:
+        media_type = (request.content_type or "").split(";")[0].strip().lower()
+        return next((parser for parser in parsers if parser.media_type == media_type), None)
+
+    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type

@@ -1,0 +1,67 @@
+"""What every operation of the OpenAPI document shares: problems, pages, parameters."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, inline_serializer
+from rest_framework import serializers
+
+from holdfast.kernel.pagination import LIMIT_DEFAULT, LIMIT_MAX
+
+
+class Fault(serializers.Serializer[Any]):
+    pointer = serializers.CharField(required=False, help_text="JSON pointer into the body")
+    parameter = serializers.CharField(required=False, help_text="name of a query parameter")
+    code = serializers.CharField()
+    detail = serializers.CharField()
+
+
+class Problem(serializers.Serializer[Any]):
+    """RFC 9457; members beyond these depend on the type."""
+
+    type = serializers.CharField()
+    title = serializers.CharField()
+    status = serializers.IntegerField()
+    detail = serializers.CharField()
+    request_id = serializers.CharField(allow_null=True)
+    errors = Fault(many=True, required=False)
+
+
+PROBLEM = "application/problem+json"
+# what any call may answer: its body, its key, its scope, its path, its input, our own limits
+COMMON_PROBLEMS = (400, 401, 403, 404, 409, 413, 415, 422, 503)
+
+PAGE_PARAMETERS = [
+    OpenApiParameter("cursor", str, description="`next` of the page before"),
+    OpenApiParameter(
+        "limit",
+        {"type": "integer", "minimum": 1, "maximum": LIMIT_MAX, "default": LIMIT_DEFAULT},
+        description="rows a page",
+    ),
+]
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]{1,255}$"},
+    OpenApiParameter.HEADER,
+    description="1 to 255 visible ASCII characters: the same request again gets the first answer again",
+)
+
+
+def answers(successes: Mapping[int, Any]) -> dict[Any, Any]:
+    """The responses of an operation: its successes, and the problems that any call may answer."""
+    found: dict[Any, Any] = dict(successes)
+    for status in COMMON_PROBLEMS:
+        found[status, PROBLEM] = Problem
+    return found
+
+
+def page_of(serializer: type[serializers.Serializer[Any]]) -> Any:
+    """The schema of a page of these."""
+    return inline_serializer(
+        f"{serializer.__name__}Page",
+        {"data": serializer(many=True), "next": serializers.CharField(allow_null=True)},
+    )
+
+
+__all__ = ["IDEMPOTENCY_KEY", "PAGE_PARAMETERS", "OpenApiParameter", "OpenApiResponse", "OpenApiTypes", "answers", "page_of"]

@@ -1,0 +1,86 @@
+"""The request's id, and Django's browser middlewares, which step aside on API paths."""
+
+import re
+from collections.abc import Callable
+
+import structlog
+from django.contrib.auth.middleware import AuthenticationMiddleware
+from django.contrib.messages.middleware import MessageMiddleware
+from django.contrib.sessions.middleware import SessionMiddleware
+from django.http import HttpRequest, HttpResponse
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.common import CommonMiddleware
+from django.middleware.csrf import CsrfViewMiddleware
+from django.middleware.security import SecurityMiddleware
+from whitenoise.middleware import WhiteNoiseMiddleware
+
+from holdfast.kernel.ids import new_id
+
+_SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+# whole paths too: /healthz and its like are for machines
+_MACHINE_PATHS = ("/v1/", "/healthz", "/readyz", "/metrics")
+
+
+def is_api_path(path: str) -> bool:
+    """Whether machines are answered there (JSON, no session) rather than people."""
+    return path.startswith(_MACHINE_PATHS)
+
+
+class RequestIds:
+    """Names each request: the client's id where it is sane, else a new one; on the response and on each log line."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        given = request.META.get("HTTP_X_REQUEST_ID", "")
+        request_id = given if _SANE_REQUEST_ID.fullmatch(given) else str(new_id())
+        request.request_id = request_id  # type: ignore[attr-defined]
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        response = self.get_response(request)
+        response["X-Request-Id"] = request_id
+        return response
+
+
+class _ForBrowsers:
+    """Put before one of Django's middlewares: it is passed by on API paths."""
+
+    get_response: Callable[[HttpRequest], HttpResponse]
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if is_api_path(request.path_info):
+            return self.get_response(request)
+        return super().__call__(request)  # type: ignore[misc, no-any-return]
+
+
+class BrowserSecurity(_ForBrowsers, SecurityMiddleware):
+    pass
+
+
+class BrowserStaticFiles(_ForBrowsers, WhiteNoiseMiddleware):
+    pass
+
+
+class BrowserSessions(_ForBrowsers, SessionMiddleware):
+    pass
+
+
+class BrowserCommon(_ForBrowsers, CommonMiddleware):
+    pass
+
+
+class BrowserCsrf(_ForBrowsers, CsrfViewMiddleware):
+    pass
+
+
+class BrowserAuthentication(_ForBrowsers, AuthenticationMiddleware):
+    pass
+
+
+class BrowserMessages(_ForBrowsers, MessageMiddleware):
+    pass
+
+
+class BrowserClickjacking(_ForBrowsers, XFrameOptionsMiddleware):
+    pass

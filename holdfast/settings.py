@@ -1,0 +1,143 @@
+"""Django's settings: one file, fed by `holdfast.env`."""
+
+from pathlib import Path
+from typing import Any
+
+from holdfast import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+ENVIRONMENT = env.read()
+
+SECRET_KEY = ENVIRONMENT.secret_key
+DEBUG = False
+ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
+CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT.csrf_trusted_origins)
+ROOT_URLCONF = "holdfast.urls"
+WSGI_APPLICATION = "holdfast.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+AUTH_USER_MODEL = "tenants.User"
+
+INSTALLED_APPS = [
+    "holdfast",
+    "reservations",
+    "tenants",
+    "unfold",
+    "django.contrib.admin.apps.SimpleAdminConfig",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.postgres",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+]
+
+# The API pays only for the first; the rest are Django's own, told to step aside under /v1/.
+MIDDLEWARE = [
+    "holdfast.observability.middleware.RequestIds",
+    "holdfast.observability.middleware.BrowserSecurity",
+    "holdfast.observability.middleware.BrowserStaticFiles",
+    "holdfast.observability.middleware.BrowserSessions",
+    "holdfast.observability.middleware.BrowserCommon",
+    "holdfast.observability.middleware.BrowserCsrf",
+    "holdfast.observability.middleware.BrowserAuthentication",
+    "holdfast.observability.middleware.BrowserMessages",
+    "holdfast.observability.middleware.BrowserClickjacking",
+]
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+# The web's and workers' statements are short by promise; a wait past these is answered as contention.
+LOCK_TIMEOUT_MS = 2_000
+STATEMENT_TIMEOUT_MS = 5_000
+IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
+
+
+def _database(login: env.Database, **server_settings: int) -> dict[str, Any]:
+    given = login.options.get("options", "")
+    options = " ".join([given, *(f"-c {name}={value}" for name, value in server_settings.items())]).strip()
+    return {
+        "ENGINE": "holdfast.kernel.db",
+        "NAME": login.name,
+        "USER": login.user,
+        "PASSWORD": login.password,
+        "HOST": login.host,
+        "PORT": login.port,
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": {**login.options, "application_name": "holdfast", "options": options},
+    }
+
+
+_LIMITS = {
+    "lock_timeout": LOCK_TIMEOUT_MS,
+    "statement_timeout": STATEMENT_TIMEOUT_MS,
+    "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_TIMEOUT_MS,
+}
+DATABASES = {
+    # the web and the workers: owns nothing, sees the rows of one tenant inside a tenant transaction and no others
+    "default": _database(ENVIRONMENT.app, **_LIMITS),
+    # finds work across tenants; reads only
+    "maintenance": _database(ENVIRONMENT.maintenance, **_LIMITS),
+}
+if ENVIRONMENT.owner:
+    # schema and migrations only
+    DATABASES["owner"] = _database(ENVIRONMENT.owner)
+
+DATABASE_ROUTERS = ["holdfast.kernel.db.router.Router"]
+
+REDIS_URL = ENVIRONMENT.redis_url
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+STATIC_URL = "static/"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = False
+
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not ENVIRONMENT.development
+SECURE_CONTENT_TYPE_NOSNIFF = True
+X_FRAME_OPTIONS = "DENY"
+LOGIN_URL = "admin:login"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+BODY_BYTES_MAX = 1024 * 1024
+BULK_BODY_BYTES_MAX = 4 * 1024 * 1024
+# forms of the admin; the API counts its own bytes
+DATA_UPLOAD_MAX_MEMORY_SIZE = BULK_BODY_BYTES_MAX
+
+REST_FRAMEWORK = {
+    # a view says who may call it: `tenants.api.views.TenantView` does
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "DEFAULT_PARSER_CLASSES": ["holdfast.kernel.http.JSONParser"],
+    "DEFAULT_RENDERER_CLASSES": ["holdfast.kernel.http.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "holdfast.kernel.http.AlwaysJSON",
+    "DEFAULT_METADATA_CLASS": None,
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "holdfast.kernel.problems.exception_handler",
+    "UNAUTHENTICATED_USER": None,
+}

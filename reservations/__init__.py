@@ -1,0 +1,1 @@
+"""Scarce things and the promises made of them."""

@@ -1,0 +1,63 @@
+"""The lock order of reservations, and every row lock it takes.
+
+1. names (advisory): idempotency keys and customers, by number
+2. events, by id
+3. holds, by id
+4. units, by id
+5. free units of an event, skipping what others have locked: these never wait, so they may come last
+
+Whoever takes two of these takes them in this order; within one, in the order said. FOR NO KEY UPDATE, since no key of a
+locked row ever changes, and inserts that point to it need not wait.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterable
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Q, QuerySet
+
+from holdfast.kernel.clock import Now
+from reservations.models import Event, Hold, HoldStatus, Unit, UnitStatus
+
+
+def lock_names(names: Iterable[bytes]) -> None:
+    """Hold these names until the transaction ends: no other transaction that locks one of them goes on meanwhile.
+
+    Advisory locks are numbers of 64 bits; two names that fall on one number only wait for each other.
+    """
+    numbers = sorted({int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True) for name in names})
+    if numbers:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [numbers])
+
+
+def lock_event(event_id: UUID) -> Event | None:
+    """The event, locked; None where there is none."""
+    return Event.objects.select_for_update(no_key=True).filter(id=event_id).first()
+
+
+def lock_lapsed_holds(in_the_way: Q, event_ids: Collection[UUID]) -> list[Hold]:
+    """The active holds of these events that are past their end and stand in the way, locked by id; those that another
+    transaction has locked are left to it."""
+    lapsed = Hold.objects.filter(in_the_way, event_id__in=event_ids, status=HoldStatus.ACTIVE, expires_at__lte=Now())
+    return list(lapsed.order_by("id").select_for_update(skip_locked=True, no_key=True))
+
+
+def lock_units(wanted: Q) -> list[Unit]:
+    """The units, locked by id, as they are once the lock is held. Waits for whoever has them."""
+    return list(Unit.objects.filter(wanted).order_by("id").select_for_update(no_key=True))
+
+
+def lock_free_units(where: Q, *, start: int, count: int, exclude: Collection[UUID]) -> list[Unit]:
+    """At most `count` available units that nobody else has locked, in the order of `spread` from `start` on, then from
+    the beginning. Never waits."""
+    free = Unit.objects.filter(where, status=UnitStatus.AVAILABLE).exclude(id__in=exclude).order_by("spread")
+    found = _take(free.filter(spread__gte=start), count)
+    if len(found) < count:
+        found += _take(free.filter(spread__lt=start), count - len(found))
+    return found
+
+
+def _take(free: QuerySet[Unit], count: int) -> list[Unit]:
+    return list(free.select_for_update(skip_locked=True, no_key=True)[:count])

@@ -1,0 +1,1 @@
+"""What changes events, units and holds: verbs, keyword-only, one transaction each."""

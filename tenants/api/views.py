@@ -1,0 +1,59 @@
+"""`TenantView`: what every API view of a tenant does the same way."""
+
+from typing import Any, ClassVar
+from uuid import UUID
+
+from rest_framework.request import Request
+from rest_framework.serializers import BaseSerializer
+from rest_framework.views import APIView
+
+from holdfast.kernel.errors import Malformed
+from holdfast.kernel.fields import StrictSerializer
+from tenants.authentication import ApiKeyAuthentication, Principal
+from tenants.permissions import HasScope
+
+
+class NoMembers(StrictSerializer):
+    """A body, where a client sends one to a call that takes none: `{}`."""
+
+
+class TenantView(APIView):
+    """An API view inside one tenant. `scopes` serve it beside `admin`; see `tenants.permissions.HasScope`."""
+
+    authentication_classes = (ApiKeyAuthentication,)
+    permission_classes = (HasScope,)
+    scopes: ClassVar[tuple[str, ...]] = ()
+    readable: ClassVar[bool] = True
+
+    @property
+    def principal(self) -> Principal:
+        principal: Principal = self.request.auth
+        return principal
+
+    @property
+    def tenant_id(self) -> UUID:
+        return self.principal.tenant_id
+
+    def body(self, request: Request, serializer_class: type[BaseSerializer[Any]], **kwargs: Any) -> dict[str, Any]:
+        """The validated body. Raises Malformed where there is none, ValidationError where it is wrong."""
+        if not has_body(request):
+            raise Malformed("This call needs a JSON body.")
+        serializer = serializer_class(data=request.data, **kwargs)
+        serializer.is_valid(raise_exception=True)
+        validated: dict[str, Any] = serializer.validated_data
+        return validated
+
+    def no_body(self, request: Request) -> None:
+        """For calls that take no body: an empty object is fine too. Raises ValidationError for any member."""
+        if has_body(request):
+            NoMembers(data=request.data).is_valid(raise_exception=True)
+
+    def list_name(self, request: Request) -> str:
+        """Whose list it is: binds a cursor to the tenant and the path."""
+        return f"{self.tenant_id}{request.path}"
+
+
+def has_body(request: Request) -> bool:
+    """Whether the client sent a body at all."""
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return length != "0" or "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()

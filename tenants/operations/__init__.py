@@ -1,0 +1,1 @@
+"""What changes a tenant, its keys and its people: verbs, keyword-only, one transaction each."""

@@ -24,7 +24,7 @@ class UnitStatus(models.TextChoices):
 
 class Unit(TenantModel):
     """`hold` is set exactly while held or sold. `spread` is the any-N scan order: neighbours stay together, blocks of
-    them lie in random order; see `reservations.allocation.spread`."""
+    them lie in random order; see `reservations.spread`."""
 
     LABEL_LENGTH_MAX = 60
     PLACE_LENGTH_MAX = 40

@@ -1,5 +1,7 @@
 """Events: create, change, and the moves of their status."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
 
@@ -73,15 +75,15 @@ def _move(tenant_id: UUID, event_id: UUID, move: str, paused_reason: PausedReaso
     return event
 
 
-class _slug_judged_by_the_database:  # noqa: N801 - read as a clause of a with statement
+@contextmanager
+def _slug_judged_by_the_database() -> Iterator[None]:
     """Turns the unique constraint's refusal into a field error: it alone sees two creations at once."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, IntegrityError) and constraint_name(error) == _SLUG_TAKEN:
-            raise Invalid.at("/slug", "taken", "Another event has this slug.") from error
+    try:
+        yield
+    except IntegrityError as error:
+        if constraint_name(error) != _SLUG_TAKEN:
+            raise
+        raise Invalid.at("/slug", "taken", "Another event has this slug.") from error
 
 
 def _refuse_late_changes(event: Event, fields: dict[str, Any]) -> None:

@@ -10,12 +10,12 @@ from django.db.models import Q
 
 from holdfast.kernel.db.errors import constraint_name
 from holdfast.kernel.errors import FieldError, Invalid, NotFound
-from reservations.allocation.spread import spread_keys
+from reservations.spread import spread_keys
 from reservations.errors import UnavailableUnit, UnitsUnavailable
 from reservations.locks import lock_event, lock_units
 from reservations.models import Event, Unit, UnitStatus
 from reservations.models.event import UNITS_PER_EVENT_MAX
-from reservations.operations.expiry import expire_lapsed_holds
+from reservations.expiry import expire_lapsed_holds
 from tenants.scope import tenant_transaction
 
 _LABEL_TAKEN = "unit_label_is_unique_in_its_event"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from holdfast.embedded.errors import Refusal
 from holdfast.embedded.foreground import run_in_foreground
 from holdfast.embedded.provision import forget, provision
+from holdfast.embedded.serve import demo, up
 from holdfast.embedded.services import running_services
 from holdfast.embedded.settings import Settings
 
@@ -36,7 +37,13 @@ def test(settings: Settings, arguments: Sequence[str]) -> int:
         return run_in_foreground([sys.executable, "-m", "pytest", *arguments], services.environment)
 
 
-COMMANDS: dict[str, Callable[[Settings, Sequence[str]], int]] = {"manage": manage, "bench": bench, "test": test}
+COMMANDS: dict[str, Callable[[Settings, Sequence[str]], int]] = {
+    "demo": demo,
+    "up": up,
+    "test": test,
+    "manage": manage,
+    "bench": bench,
+}
 
 
 def run(name: str, settings: Settings, arguments: Sequence[str]) -> int:

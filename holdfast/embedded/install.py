@@ -40,7 +40,9 @@ def is_current(venv: Path, locks: list[Path]) -> bool:
     if not (venv / "bin" / "python").exists() or (venv / UNFINISHED).exists():
         return False
     copies = [venv / lock.name for lock in locks]
-    return all(copy.exists() and filecmp.cmp(lock, copy, shallow=False) for lock, copy in zip(locks, copies, strict=True))
+    return all(
+        copy.exists() and filecmp.cmp(lock, copy, shallow=False) for lock, copy in zip(locks, copies, strict=True)
+    )
 
 
 def make(venv: Path) -> None:
@@ -85,7 +87,7 @@ def run(command: list[str]) -> None:
 
 def say(line: str) -> None:
     """One line of progress."""
-    print(f"hold: {line}", file=sys.stderr, flush=True)
+    print(f"holdfast: {line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

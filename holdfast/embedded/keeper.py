@@ -4,7 +4,7 @@ Clients share `clients.lock` for as long as they live. The keeper keeps trying t
 client is left, not even one that was killed, and it stops the server and ends. It still holds the lock then, so that
 a client who comes now waits, and starts a new keeper.
 
-The server is the keeper's child and gets a signal when the keeper is killed; a client that watches starts another keeper.
+The server is the keeper's child and is told to stop if the keeper is killed; a client that watches starts another one.
 """
 
 import os

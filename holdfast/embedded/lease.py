@@ -12,12 +12,14 @@ from holdfast.embedded.errors import Refusal
 from holdfast.embedded.locks import exclusive, open_lock, share, try_exclusive, try_share, unlock
 from holdfast.embedded.server import rotate
 from holdfast.embedded.state import CHECKOUT, Place
-from holdfast.embedded.status import Status, read_status
+from holdfast.embedded.status import read_status
 
 POLL_SECONDS = 0.02
 # The keeper's own limits (60 s for a start, with a few tries; initdb before) end first.
 READY_WITHIN_SECONDS = 300.0
 STOPPED_WITHIN_SECONDS = 30.0
+REVIVALS_MAX = 5
+REVIVALS_WITHIN_SECONDS = 60.0
 
 
 class Lease:
@@ -27,19 +29,33 @@ class Lease:
         self.place = place
         self._clients_fd = open_lock(place.clients_lock)
         self._keeper_fd = open_lock(place.keeper_lock)
+        self._revivals: list[float] = []
 
     def take(self) -> None:
         """Claim the server and wait until it answers. Raises Refusal with the keeper's reason."""
         # Waits here while a keeper is stopping its server: it has the lock alone until it ends.
         share(self._clients_fd)
-        self.ensure()
-
-    def ensure(self) -> None:
-        """Start a keeper if none lives, and wait until its server answers."""
         if self._ready():
             return
         with exclusive(self.place.start_lock):
             self._start_and_wait()
+
+    def look_after(self) -> None:
+        """Start a keeper if none lives, and don't wait for its server. Raises Refusal when keepers keep failing."""
+        if self._keeper_lives():
+            return
+        now = time.monotonic()
+        self._revivals = [at for at in self._revivals if now - at < REVIVALS_WITHIN_SECONDS]
+        if len(self._revivals) == REVIVALS_MAX:
+            raise Refusal(self._problem())
+        self._revivals.append(now)
+        start_fd = open_lock(self.place.start_lock)
+        try:
+            # Another client has the lock: it is starting a keeper.
+            if try_exclusive(start_fd) and not self._keeper_lives():
+                self._start_keeper()
+        finally:
+            os.close(start_fd)
 
     def release(self) -> None:
         """Give the claim back; if it was the last one, wait until the server has stopped."""
@@ -82,7 +98,7 @@ class Lease:
             )
 
     def _ready(self) -> bool:
-        status = self._status()
+        status = read_status(self.place)
         return status is not None and status.phase == "ready" and self._keeper_lives()
 
     def _keeper_lives(self) -> bool:
@@ -103,10 +119,7 @@ class Lease:
         return shared and not alone
 
     def _problem(self) -> str:
-        status = self._status()
+        status = read_status(self.place)
         if status is not None and status.problem is not None:
             return status.problem
         return f"{self.place.service} did not start: see {self.place.keeper_log}"
-
-    def _status(self) -> Status | None:
-        return read_status(self.place)

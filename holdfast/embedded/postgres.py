@@ -1,10 +1,12 @@
 """The embedded PostgreSQL: a unix socket only, in a folder that only its own user and root can enter."""
 
+import re
 import shutil
 import signal
 import subprocess
 from functools import cached_property
 from pathlib import Path
+from typing import override
 from urllib.parse import quote
 
 from holdfast.embedded.binaries import find_postgres, postgres_major
@@ -65,6 +67,7 @@ class Postgres(Server):
         """The folder of the binaries."""
         return find_postgres(self.site, self.account)
 
+    @override
     def prepare(self) -> None:
         """Make the cluster, and clear a lock file that names a stranger."""
         if not (self.place.data / "PG_VERSION").exists():
@@ -72,12 +75,14 @@ class Postgres(Server):
         for lock_file in (self.place.data / "postmaster.pid", self.place.sockets / ".s.PGSQL.5432.lock"):
             self._clear_recycled(lock_file)
 
+    @override
     def command(self) -> list[str]:
         settings = SETTINGS | PROFILE_SETTINGS[self.place.profile]
         settings["unix_socket_directories"] = str(self.place.sockets)
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [str(self.programs / "postgres"), "-D", str(self.place.data), *options]
 
+    @override
     def answers(self, process: Process) -> bool:
         try:
             lines = (self.place.data / "postmaster.pid").read_text().splitlines()
@@ -108,15 +113,15 @@ class Postgres(Server):
             text=True,
             check=False,
             timeout=INITDB_WITHIN_SECONDS,
-            preexec_fn=tied_to_this_process(),  # noqa: PLW1509 - the keeper has one thread
+            preexec_fn=tied_to_this_process(),  # the keeper has one thread
             **self.account.run_as,
         )
         # A single-user server reports a failed statement and still ends with 0.
         if answer.returncode != 0 or "ERROR:" in answer.stderr:
             with self.place.server_log.open("a") as log:
                 log.write(answer.stdout + answer.stderr)
-            problems = [line for line in answer.stderr.splitlines() if "ERROR" in line or "error" in line or "FATAL" in line]
-            reason = (problems or answer.stderr.splitlines() or [f"exit code {answer.returncode}"])[0]
+            problems = [line for line in answer.stderr.splitlines() if re.search("error|fatal", line, re.IGNORECASE)]
+            reason = problems[0] if problems else f"exit code {answer.returncode}"
             raise Refusal(f"{command[0]} could not make the database cluster: {reason} (see {self.place.server_log})")
 
     def _clear_recycled(self, lock_file: Path) -> None:

@@ -13,7 +13,14 @@ from holdfast.embedded.services import Services
 from holdfast.embedded.state import CHECKOUT, Place
 
 # What decides the schema and the roles: our migrations, the code they and `provision` call, the packages' versions.
-SOURCES = ("*/migrations/*.py", "*/management/commands/provision.py", "**/rls.py", "**/roles.py", "requirements.lock")
+SOURCES = (
+    "*/migrations/*.py",
+    "*/management/commands/migrate.py",
+    "*/management/commands/provision.py",
+    "*/rls.py",
+    "*/roles.py",
+    "requirements.lock",
+)
 
 
 def provision(services: Services) -> None:
@@ -26,7 +33,7 @@ def provision(services: Services) -> None:
         current = _state_of(services.cluster)
         if stamp.exists() and stamp.read_text() == current:
             return
-        print("Bringing the database up to date", file=sys.stderr, flush=True)
+        print("holdfast: bringing the database up to date", file=sys.stderr, flush=True)
         _run(services)
         stamp.write_text(current)
 
@@ -43,15 +50,10 @@ def _stamp(cluster: Place) -> Path:
 
 def _state_of(cluster: Place) -> str:
     digest = hashlib.sha256(cluster_identity(cluster).encode())
-    for path in sorted({path for pattern in SOURCES for path in _own_files(pattern)}):
+    for path in sorted(path for pattern in SOURCES for path in CHECKOUT.glob(pattern)):
         digest.update(str(path.relative_to(CHECKOUT)).encode())
         digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-def _own_files(pattern: str) -> list[Path]:
-    """Files of the checkout, and not of a virtual environment inside it."""
-    return [path for path in CHECKOUT.glob(pattern) if not any(part.startswith(".") for part in path.parts)]
 
 
 def _run(services: Services) -> None:
@@ -62,7 +64,7 @@ def _run(services: Services) -> None:
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         check=False,
-        preexec_fn=tied_to_this_process(),  # noqa: PLW1509 - this process has one thread
+        preexec_fn=tied_to_this_process(),  # this process has one thread
     )
     if ended.returncode != 0:
         raise Refusal("the database could not be brought up to date: the reason is above")

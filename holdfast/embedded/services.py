@@ -24,10 +24,10 @@ class Services:
     state: State | None = None
     cluster: Place | None = None
 
-    def ensure(self) -> None:
-        """Bring back a server whose keeper was killed; cheap when all is well."""
+    def look_after(self) -> None:
+        """Bring back a keeper that was killed; does not wait, and is cheap when all is well."""
         for lease in self.leases:
-            lease.ensure()
+            lease.look_after()
 
 
 @contextmanager
@@ -61,7 +61,11 @@ def _start(services: Services, settings: Settings, profile: Profile) -> None:
 
 def _take(services: Services, place: Place) -> None:
     if not place.data.exists():
-        print(f"Making the {place.service} data in {place.folder} (once, a few seconds)", file=sys.stderr, flush=True)
+        print(
+            f"holdfast: making the {place.service} data in {place.folder} (once, a few seconds)",
+            file=sys.stderr,
+            flush=True,
+        )
     lease = Lease(place)
     services.leases.append(lease)
     lease.take()

@@ -1,9 +1,9 @@
 """The state folder: where the embedded services keep their data, sockets, locks and logs.
 
-    <state>/secret-key              Django's secret key in development
-    <state>/site/…                  copies of the servers' packages, if `nobody` can't reach the originals
-    <state>/<profile>/run/          both sockets; `dev` is what people use, `test` what the tests use
-    <state>/<profile>/<service>/    one server: data, logs, locks and the keeper's status
+<state>/secret-key              Django's secret key in development
+<state>/site/…                  copies of the servers' packages, if `nobody` can't reach the originals
+<state>/<profile>/run/          both sockets; `dev` is what people use, `test` what the tests use
+<state>/<profile>/<service>/    one server: data, logs, locks and the keeper's status
 """
 
 import hashlib
@@ -109,7 +109,7 @@ class State:
 
 def open_state(configured: str | None) -> State:
     """Find, make and check the state folder; raise a Refusal that says what to do."""
-    root = Path(os.path.abspath(configured)) if configured else _default_root()
+    root = Path(configured).absolute() if configured else _default_root()
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         _make(root)

@@ -4,7 +4,6 @@ The keeper's lock says whether a keeper lives; this says how far it got. Without
 """
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from typing import Literal
 
@@ -28,7 +27,7 @@ def write_status(place: Place, status: Status) -> None:
     path = place.folder / "status.json"
     draft = path.with_suffix(".new")
     draft.write_text(json.dumps(asdict(status)))
-    os.replace(draft, path)
+    draft.replace(path)
 
 
 def read_status(place: Place) -> Status | None:

@@ -4,6 +4,7 @@ import signal
 import socket
 from functools import cached_property
 from pathlib import Path
+from typing import override
 
 from holdfast.embedded.binaries import find_valkey
 from holdfast.embedded.server import Process, Server
@@ -34,9 +35,11 @@ class Valkey(Server):
         """The server's binary."""
         return find_valkey(self.site, self.account)
 
+    @override
     def prepare(self) -> None:
         self.account.make_private_folder(self.place.data)
 
+    @override
     def command(self) -> list[str]:
         return [
             str(self.program),
@@ -50,6 +53,7 @@ class Valkey(Server):
             *PROFILE_OPTIONS[self.place.profile],
         ]
 
+    @override
     def answers(self, process: Process) -> bool:
         with socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(ANSWER_WITHIN_SECONDS)

@@ -1,0 +1,109 @@
+"""The web server as a program to supervise: its command line, its port, and when it is ready."""
+
+import errno
+import http
+import http.client
+import socket
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+
+from holdfast.embedded.errors import BadSetting, Refusal
+from holdfast.embedded.supervisor import Program
+
+APPLICATION = "holdfast.wsgi:application"
+# Requests wait for the database or for their batch most of the time; more threads on one interpreter lock only take
+# turns, and each holds a database connection. 4 keep two processes busy on two cores.
+BLOCKING_THREADS = 4
+# Connections a process accepts at once; the others wait in the listen queue. A waiting connection costs some memory and
+# no thread, so it is far above the clients of a rush, who each keep theirs open.
+CONNECTIONS_MAX = 2048
+# A request in flight gets this long when the server stops; the supervisor waits a little longer.
+WORKER_KILL_SECONDS = 8
+ANSWER_WITHIN_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens."""
+
+    host: str
+    port: int
+
+    @property
+    def local_host(self) -> str:
+        """A host that reaches the server from this machine: "every address" is not one."""
+        return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104 - compared, not bound
+
+    @property
+    def url(self) -> str:
+        """The server's address on this machine."""
+        host = self.local_host
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+
+def web_program(address: Address, workers: int) -> Program:
+    """Run granian with synchronous workers."""
+    options = {
+        "--interface": "wsgi",
+        "--host": address.host,
+        "--port": str(address.port),
+        "--http": "1",
+        "--workers": str(workers),
+        "--blocking-threads": str(BLOCKING_THREADS),
+        "--backpressure": str(CONNECTIONS_MAX),
+        "--backlog": str(CONNECTIONS_MAX),
+        "--workers-kill-timeout": str(WORKER_KILL_SECONDS),
+        "--log-level": "warning",
+    }
+    words = [word for option in options.items() for word in option]
+    flags = ["--no-ws", "--respawn-failed-workers"]
+    return Program("web", [sys.executable, "-m", "granian", *words, *flags, APPLICATION])
+
+
+def reserve(host: str, port: int) -> socket.socket:
+    """Take the port, or one that is free for port 0; keep the socket open while the server runs.
+
+    granian's workers share the port among themselves, and would silently share it with another HoldFast, too. So look
+    first without sharing, then stay bound: the next one's look fails. A socket that doesn't listen gets no connection.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with closing(socket.socket(family, socket.SOCK_STREAM)) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+            port = probe.getsockname()[1]
+        held = socket.socket(family, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind((host, port))
+    except socket.gaierror as error:
+        raise BadSetting("HOLDFAST_HOST", f"is {host!r}: {error.strerror}") from error
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise BadSetting(f"port {port}", "is in use: choose another with --port or HOLDFAST_PORT") from error
+        raise BadSetting("HOLDFAST_HOST", f"can't listen on {host} port {port}: {error.strerror}") from error
+    return held
+
+
+def answers(address: Address) -> bool:
+    """Whether the server says that it and all it needs are ready."""
+    return _get(address, "/readyz") == http.HTTPStatus.OK
+
+
+def not_ready_reason(address: Address) -> Refusal:
+    """What the server says about itself, for the person who waited."""
+    status = _get(address, "/readyz")
+    said = "does not answer" if status is None else f"answers {status} on {address.url}/readyz"
+    return Refusal(f"the web server {said}: the reason is above")
+
+
+def _get(address: Address, path: str) -> int | None:
+    connection = http.client.HTTPConnection(address.local_host, address.port, timeout=ANSWER_WITHIN_SECONDS)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()

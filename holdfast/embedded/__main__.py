@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from holdfast.embedded.commands import run
+from holdfast.embedded.console import say
 from holdfast.embedded.errors import Refusal
 from holdfast.embedded.settings import read_settings
 
@@ -15,10 +16,10 @@ def main(arguments: Sequence[str]) -> int:
     try:
         return run(arguments[0], read_settings(os.environ), arguments[1:])
     except Refusal as refusal:
-        print(f"holdfast: {refusal}", file=sys.stderr)
+        say(str(refusal))
         return refusal.exit_code
     except OSError as error:
-        print(f"holdfast: {error}", file=sys.stderr)
+        say(str(error))
         return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT

@@ -87,7 +87,8 @@ def run(command: list[str]) -> None:
 
 def say(line: str) -> None:
     """One line of progress."""
-    print(f"holdfast: {line}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"holdfast: {line}\n")
+    sys.stderr.flush()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from holdfast.embedded.console import say
 from holdfast.embedded.deathsig import tied_to_this_process
 from holdfast.embedded.errors import Refusal
 from holdfast.embedded.locks import exclusive
@@ -33,7 +34,7 @@ def provision(services: Services) -> None:
         current = _state_of(services.cluster)
         if stamp.exists() and stamp.read_text() == current:
             return
-        print("holdfast: bringing the database up to date", file=sys.stderr, flush=True)
+        say("bringing the database up to date")
         _run(services)
         stamp.write_text(current)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NoReturn
 
+from holdfast.embedded.console import answer
 from holdfast.embedded.demo import introduction, make_demo_data, make_hold
 from holdfast.embedded.errors import BadSetting
 from holdfast.embedded.provision import provision
@@ -31,7 +32,7 @@ def up(settings: Settings, arguments: Sequence[str]) -> int:
             with supervisor.running(_programs(address, options.workers)):
                 _wait_until_ready(supervisor, address)
                 if not supervisor.stopping:
-                    print(f"HoldFast is ready at {address.url} (Ctrl-C stops it)", flush=True)
+                    answer(f"HoldFast is ready at {address.url} (Ctrl-C stops it)")
                 supervisor.tend_until(lambda: False)
     return 0
 
@@ -57,9 +58,9 @@ def _run_demo(services: Services, address: Address, options: argparse.Namespace)
         if supervisor.stopping:
             return
         if options.check:
-            print(make_hold(address, data), flush=True)
+            answer(make_hold(address, data))
             return
-        print(introduction(address, data), flush=True)
+        answer(introduction(address, data))
         supervisor.tend_until(lambda: False)
 
 

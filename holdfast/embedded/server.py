@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -118,7 +117,7 @@ class Server(ABC):
 
 def command_line(pid: int) -> str:
     """The command line of a living process, or an empty string."""
-    if sys.platform == "linux":
+    if Path("/proc/self/cmdline").exists():
         try:
             return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:

@@ -1,13 +1,13 @@
 """Which servers a command needs, and the environment that tells Django where they are."""
 
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
 from holdfast.embedded import postgres, valkey
+from holdfast.embedded.console import say
 from holdfast.embedded.lease import Lease
 from holdfast.embedded.settings import Settings
 from holdfast.embedded.state import Place, State, open_state
@@ -61,11 +61,7 @@ def _start(services: Services, settings: Settings, profile: Profile) -> None:
 
 def _take(services: Services, place: Place) -> None:
     if not place.data.exists():
-        print(
-            f"holdfast: making the {place.service} data in {place.folder} (once, a few seconds)",
-            file=sys.stderr,
-            flush=True,
-        )
+        say(f"making the {place.service} data in {place.folder} (once, a few seconds)")
     lease = Lease(place)
     services.leases.append(lease)
     lease.take()

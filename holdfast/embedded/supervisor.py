@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from holdfast.embedded.console import say
 from holdfast.embedded.deathsig import tied_to_this_process
 from holdfast.embedded.errors import Refusal
 from holdfast.embedded.state import CHECKOUT
@@ -81,7 +82,7 @@ class Child:
                 f"{self.program.name} ended {self._failures + 1} times soon after its start: the reason is above"
             )
         code = self.process.returncode
-        print(f"holdfast: {self.program.name} ended with {code}: starting it again", file=sys.stderr, flush=True)
+        say(f"{self.program.name} ended with {code}: starting it again")
         self._restart_at = now + RESTART_AFTER_SECONDS[self._failures]
         self._failures += 1
 

@@ -141,3 +141,21 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "holdfast.kernel.problems.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "HoldFast",
+    "DESCRIPTION": "Holds on scarce things: seats, appointment slots, limited drops.",
+    "VERSION": "1",
+    "SCHEMA_PATH_PREFIX": "/v1/",
+    "COMPONENT_SPLIT_REQUEST": True,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "EventStatusEnum": "reservations.models.EventStatus",
+        "HoldStatusEnum": "reservations.models.HoldStatus",
+        "UnitStatusEnum": "reservations.models.UnitStatus",
+        "EventKindEnum": "reservations.models.EventKind",
+        "PausedReasonEnum": "reservations.models.PausedReason",
+        "ScopeEnum": "tenants.models.Scope",
+    },
+}

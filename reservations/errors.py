@@ -1,12 +1,12 @@
 """Refusals about events, units and holds.
 
-    Refusal (holdfast.kernel.errors)
-    ├── LimitExceeded             422  over the hold's or the customer's limit
-    └── Conflict                  409
-        ├── InvalidTransition          the event is not in a state for this move
-        ├── UnitsUnavailable           a named unit is held, sold or blocked
-        ├── SoldOut                    fewer than asked are left
-        └── NotOnSale                  the event sells nothing now
+Refusal (holdfast.kernel.errors)
+├── LimitExceeded             422  over the hold's or the customer's limit
+└── Conflict                  409
+    ├── InvalidTransition          the event is not in a state for this move
+    ├── UnitsUnavailable           a named unit is held, sold or blocked
+    ├── SoldOut                    fewer than asked are left
+    └── NotOnSale                  the event sells nothing now
 """
 
 from collections.abc import Sequence
@@ -39,6 +39,7 @@ class UnitsUnavailable(Conflict):
     def __init__(self, units: Sequence[UnavailableUnit]) -> None:
         named = ", ".join(f"{unit.label} is {unit.status}" for unit in units[:5])
         super().__init__(f"{named}.", unavailable=[unit.document() for unit in units])
+        self.units = tuple(units)
 
 
 class SoldOut(Conflict):

@@ -1,10 +1,10 @@
 """Refusals about tenants and keys.
 
-    Refusal (holdfast.kernel.errors)
-    ├── BadTenant                 422  a slug or a name that can't be one
-    ├── SlugTaken                 422
-    └── Conflict
-        └── KeyRevoked            409
+Refusal (holdfast.kernel.errors)
+├── BadTenant                 422  a slug or a name that can't be one
+├── SlugTaken                 422
+└── Conflict
+    └── KeyRevoked            409
 """
 
 from holdfast.kernel.errors import Conflict, Refusal

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import orjson
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 INTEGER_MAX = 2**31 - 1
@@ -19,17 +20,23 @@ _FRACTION = re.compile(r"\.(\d{1,6})\d*")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
 
 
+_UNKNOWN = serializers.ErrorDetail("There is no such member.", code="unknown")
+
+
 class StrictSerializer(serializers.Serializer[Any]):
     """A serializer that refuses members it does not know."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="not_an_object")
-        unknown = set(data) - set(self.fields)
-        if unknown:
-            message = serializers.ErrorDetail("There is no such member.", code="unknown")
-            raise serializers.ValidationError({name: [message] for name in sorted(unknown)})
-        return super().to_internal_value(data)
+        faults = {name: [_UNKNOWN] for name in data if name not in self.fields}
+        try:
+            value = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            raise serializers.ValidationError({**error.detail, **faults}) from error
+        if faults:
+            raise serializers.ValidationError(faults)
+        return value
 
 
 class StrictIntegerField(serializers.IntegerField):
@@ -65,6 +72,7 @@ class TextField(serializers.CharField):
         return text
 
 
+@extend_schema_field({"type": "string", "format": "date-time"})
 class MomentField(serializers.Field[datetime, Any, str, datetime]):
     """A time in RFC 3339 with an offset, between the years 2000 and 2200; kept in UTC."""
 
@@ -113,6 +121,7 @@ def parse_id(text: Any) -> UUID | None:
     return UUID(text) if isinstance(text, str) and _UUID.fullmatch(text) else None
 
 
+@extend_schema_field({"type": "object", "additionalProperties": True})
 class MetadataField(serializers.JSONField):
     """A free JSON object of at most 4 KiB: numbers finite, no NUL characters (PostgreSQL stores none)."""
 

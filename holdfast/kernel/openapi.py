@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, inline_serializer
+from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
 from holdfast.kernel.pagination import LIMIT_DEFAULT, LIMIT_MAX
@@ -64,4 +63,6 @@ def page_of(serializer: type[serializers.Serializer[Any]]) -> Any:
     )
 
 
-__all__ = ["IDEMPOTENCY_KEY", "PAGE_PARAMETERS", "OpenApiParameter", "OpenApiResponse", "OpenApiTypes", "answers", "page_of"]
+def text_filter(name: str, **schema: Any) -> OpenApiParameter:
+    """A filter of a list, as a query parameter; `schema` narrows what text it takes."""
+    return OpenApiParameter(name, {"type": "string", **schema})

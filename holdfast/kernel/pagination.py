@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.core import signing
@@ -13,10 +13,9 @@ from holdfast.kernel.errors import Invalid
 
 LIMIT_DEFAULT = 50
 LIMIT_MAX = 200
-M = TypeVar("M", bound=Model)
 
 
-def page(
+def page[M: Model](
     rows: QuerySet[M], query: QueryDict, *, name: str, represent: Callable[[M], dict[str, Any]]
 ) -> dict[str, Any]:
     """One page of `rows` as `{"data": [...], "next": cursor or None}`.

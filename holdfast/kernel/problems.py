@@ -100,7 +100,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     elif isinstance(error, PermissionDenied):
         document = generic_document(403)
     else:
-        logger.exception("request_failed", path=request.path, method=request.method)
+        logger.error("request_failed", path=request.path, method=request.method, exc_info=error)
         document = generic_document(500)
     document["request_id"] = getattr(request, "request_id", None)
     return Response(document, status=document["status"], headers=headers, content_type=PROBLEM_MEDIA_TYPE)

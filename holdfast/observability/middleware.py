@@ -1,4 +1,4 @@
-"""The request's id, and Django's browser middlewares, which step aside on API paths."""
+"""What frames every request and answer, and Django's browser middlewares, which step aside on API paths."""
 
 import re
 from collections.abc import Callable
@@ -40,6 +40,9 @@ class RequestIds:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response["X-Request-Id"] = request_id
+        if not response.streaming and "Content-Length" not in response:
+            # else the server would have to send it in chunks
+            response["Content-Length"] = str(len(response.content))
         return response
 
 

@@ -1,0 +1,1 @@
+"""Granting holds: what is asked, what is decided, and the one function that does both for many at once."""

@@ -90,8 +90,7 @@ class Event(TenantModel):
                 condition=Q(units_per_hold_max__range=(1, UNITS_PER_HOLD_MAX)), name="event_units_per_hold_in_range"
             ),
             models.CheckConstraint(
-                condition=Q(units_per_customer_max=None)
-                | Q(units_per_customer_max__range=(1, UNITS_PER_CUSTOMER_MAX)),
+                condition=Q(units_per_customer_max=None) | Q(units_per_customer_max__range=(1, UNITS_PER_CUSTOMER_MAX)),
                 name="event_units_per_customer_in_range",
             ),
             models.CheckConstraint(condition=_in_order("starts_at", "ends_at"), name="event_starts_before_it_ends"),

@@ -1,11 +1,11 @@
 """A unit: one seat, slot or item. Created in bulk by an organizer; its row holds its state.
 
-    available ⇄ blocked
-    available → held → sold
-    held → available (the hold ended)
+available ⇄ blocked
+available → held → sold
+held → available (the hold ended)
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import F, Q
@@ -75,8 +75,3 @@ class Unit(TenantModel):
 
     def __str__(self) -> str:
         return self.label
-
-    @property
-    def price(self) -> dict[str, Any]:
-        """The price as JSON, in the event's currency."""
-        return {"amount": self.price_amount, "currency": self.event.currency}

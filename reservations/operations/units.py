@@ -10,12 +10,12 @@ from django.db.models import Q
 
 from holdfast.kernel.db.errors import constraint_name
 from holdfast.kernel.errors import FieldError, Invalid, NotFound
-from reservations.spread import spread_keys
 from reservations.errors import UnavailableUnit, UnitsUnavailable
+from reservations.expiry import expire_lapsed_holds
 from reservations.locks import lock_event, lock_units
 from reservations.models import Event, Unit, UnitStatus
 from reservations.models.event import UNITS_PER_EVENT_MAX
-from reservations.expiry import expire_lapsed_holds
+from reservations.spread import spread_keys
 from tenants.scope import tenant_transaction
 
 _LABEL_TAKEN = "unit_label_is_unique_in_its_event"
@@ -116,7 +116,9 @@ def _switch(tenant_id: UUID, event_id: UUID, labels: Sequence[str], source: Unit
     with tenant_transaction(tenant_id):
         if not Event.objects.filter(id=event_id).exists():
             raise NotFound
-        expire_lapsed_holds(Q(id__in=Unit.objects.filter(event_id=event_id, label__in=labels).values("hold_id")), [event_id])
+        expire_lapsed_holds(
+            Q(id__in=Unit.objects.filter(event_id=event_id, label__in=labels).values("hold_id")), [event_id]
+        )
         units = lock_units(Q(event_id=event_id, label__in=labels))
         known = {unit.label for unit in units}
         unknown = [

@@ -9,8 +9,12 @@ from rest_framework.views import APIView
 
 from holdfast.kernel.errors import Malformed
 from holdfast.kernel.fields import StrictSerializer
+from tenants.api import security
 from tenants.authentication import ApiKeyAuthentication, Principal
 from tenants.permissions import HasScope
+
+# the document learns of a scheme when it is imported
+__all__ = ["NoMembers", "TenantView", "has_body", "security"]
 
 
 class NoMembers(StrictSerializer):
@@ -22,6 +26,7 @@ class TenantView(APIView):
 
     authentication_classes = (ApiKeyAuthentication,)
     permission_classes = (HasScope,)
+    http_method_names = ["get", "head", "post", "patch", "delete"]
     scopes: ClassVar[tuple[str, ...]] = ()
     readable: ClassVar[bool] = True
 

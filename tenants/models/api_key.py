@@ -39,7 +39,8 @@ class ApiKey(TenantModel):
             *TenantModel.Meta.constraints,
             models.UniqueConstraint(fields=["prefix"], name="api_key_prefix_is_unique"),
             models.CheckConstraint(
-                condition=models.Q(scopes__contained_by=Scope.values, scopes__len__gte=1), name="api_key_scopes_are_known"
+                condition=models.Q(scopes__contained_by=Scope.values, scopes__len__gte=1),
+                name="api_key_scopes_are_known",
             ),
         ]
 

@@ -17,7 +17,7 @@ transaction_settings: ContextVar[dict[str, str] | None] = ContextVar("transactio
 class DatabaseWrapper(base.DatabaseWrapper):
     """PostgreSQL, with the context's settings inside each transaction."""
 
-    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:
+    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:  # noqa: FBT001 - Django's own
         super().set_autocommit(autocommit, *args, **kwargs)
         settings = None if autocommit else transaction_settings.get()
         if not settings:

@@ -1,0 +1,61 @@
+"""`/healthz`: the process lives. `/readyz`: it can serve; a line for each part, nothing secret."""
+
+from collections.abc import Callable
+
+import redis
+import structlog
+from django.conf import settings
+from django.db import DatabaseError, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_safe
+
+logger = structlog.get_logger(__name__)
+PLAIN = "text/plain; charset=utf-8"
+REDIS_TIMEOUT_SECONDS = 2
+
+
+@require_safe
+def healthz(request: HttpRequest) -> HttpResponse:
+    return HttpResponse("ok\n", content_type=PLAIN)
+
+
+@require_safe
+def readyz(request: HttpRequest) -> HttpResponse:
+    found = {name: _is_well(name, check) for name, check in CHECKS.items()}
+    lines = "".join(f"{name}: {'ok' if well else 'failing'}\n" for name, well in found.items())
+    return HttpResponse(lines, status=200 if all(found.values()) else 503, content_type=PLAIN)
+
+
+def _is_well(name: str, check: Callable[[], bool]) -> bool:
+    try:
+        return check()
+    except (DatabaseError, redis.RedisError, OSError) as error:
+        logger.warning("not_ready", part=name, error=type(error).__name__)
+        return False
+
+
+def _database_answers() -> bool:
+    for alias in ("default", "maintenance"):
+        with connections[alias].cursor() as cursor:
+            cursor.execute("SELECT 1")
+    return True
+
+
+def _redis_answers() -> bool:
+    with redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=REDIS_TIMEOUT_SECONDS, socket_connect_timeout=REDIS_TIMEOUT_SECONDS
+    ) as client:
+        return bool(client.ping())
+
+
+def _migrations_are_applied() -> bool:
+    executor = MigrationExecutor(connections["default"])
+    return not executor.migration_plan(executor.loader.graph.leaf_nodes())
+
+
+CHECKS: dict[str, Callable[[], bool]] = {
+    "database": _database_answers,
+    "redis": _redis_answers,
+    "migrations": _migrations_are_applied,
+}

@@ -1,0 +1,155 @@
+"""`/v1/events`: create, list, read, change, the moves of the status, and availability."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from django.http import HttpResponseNotModified
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from holdfast.kernel.fields import MomentField, StrictIntegerField, StrictSerializer, TextField
+from holdfast.kernel.money import EXPONENTS
+from holdfast.kernel.openapi import PAGE_PARAMETERS, answers, page_of
+from holdfast.kernel.pagination import page
+from reservations.api.shown import AvailabilityShown, EventShown
+from reservations.models import Event, EventKind
+from reservations.models.event import (
+    HOLD_EXTENSIONS_MAX,
+    HOLD_TTL_SECONDS_MAX,
+    HOLD_TTL_SECONDS_MIN,
+    UNITS_PER_CUSTOMER_MAX,
+    UNITS_PER_HOLD_MAX,
+)
+from reservations.operations.events import (
+    change_event,
+    close_event,
+    create_event,
+    pause_event,
+    publish_event,
+    resume_event,
+)
+from reservations.queries.availability import availability, read_availability
+from reservations.queries.events import event_json, get_event
+from tenants.api.views import NoMembers, TenantView
+from tenants.scope import tenant_transaction
+
+_ZONES = sorted(available_timezones())
+
+
+class CodeField(serializers.ChoiceField):
+    """One of many codes; the document tells its form instead of listing them all."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input=data)
+        return super().to_internal_value(data)
+
+
+class EventBody(StrictSerializer):
+    slug = serializers.RegexField(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", max_length=100)
+    name = TextField(max_length=200)
+    kind = CodeField(EventKind.choices)
+    currency = CodeField(sorted(EXPONENTS), help_text="ISO 4217")
+    timezone = CodeField(_ZONES, help_text="a name of the IANA time zone database")
+    starts_at = MomentField(required=False, allow_null=True)
+    ends_at = MomentField(required=False, allow_null=True)
+    sales_open_at = MomentField(required=False, allow_null=True)
+    sales_close_at = MomentField(required=False, allow_null=True)
+    hold_ttl_seconds = StrictIntegerField(
+        required=False, min_value=HOLD_TTL_SECONDS_MIN, max_value=HOLD_TTL_SECONDS_MAX
+    )
+    hold_extensions_max = StrictIntegerField(required=False, min_value=0, max_value=HOLD_EXTENSIONS_MAX)
+    units_per_hold_max = StrictIntegerField(required=False, min_value=1, max_value=UNITS_PER_HOLD_MAX)
+    units_per_customer_max = StrictIntegerField(
+        required=False, allow_null=True, min_value=1, max_value=UNITS_PER_CUSTOMER_MAX
+    )
+
+
+class Events(TenantView):
+    scopes = ("events",)
+
+    @extend_schema(
+        operation_id="list_events", parameters=PAGE_PARAMETERS, responses=answers({200: page_of(EventShown)})
+    )
+    def get(self, request: Request) -> Response:
+        with tenant_transaction(self.tenant_id):
+            name = self.list_name(request)
+            return Response(page(Event.objects.all(), request.query_params, name=name, represent=event_json))
+
+    @extend_schema(operation_id="create_event", request=EventBody, responses=answers({201: EventShown}))
+    def post(self, request: Request) -> Response:
+        event = create_event(tenant_id=self.tenant_id, **self.body(request, EventBody))
+        return Response(event_json(event), status=201)
+
+
+class OneEvent(TenantView):
+    scopes = ("events",)
+
+    @extend_schema(operation_id="get_event", responses=answers({200: EventShown}))
+    def get(self, request: Request, event_id: UUID) -> Response:
+        with tenant_transaction(self.tenant_id):
+            return Response(event_json(get_event(event_id)))
+
+    @extend_schema(operation_id="change_event", request=EventBody(partial=True), responses=answers({200: EventShown}))
+    def patch(self, request: Request, event_id: UUID) -> Response:
+        fields = self.body(request, EventBody, partial=True)
+        return Response(event_json(change_event(tenant_id=self.tenant_id, event_id=event_id, **fields)))
+
+
+class EventMove(TenantView):
+    """One move of an event's status; a subclass for each, so that each is an operation of its own in the document."""
+
+    scopes = ("events",)
+
+    def _moved(self, request: Request, operation: Callable[..., Event], event_id: UUID) -> Response:
+        self.no_body(request)
+        return Response(event_json(operation(tenant_id=self.tenant_id, event_id=event_id)))
+
+
+class PublishEvent(EventMove):
+    @extend_schema(operation_id="publish_event", request=NoMembers, responses=answers({200: EventShown}))
+    def post(self, request: Request, event_id: UUID) -> Response:
+        return self._moved(request, publish_event, event_id)
+
+
+class PauseEvent(EventMove):
+    @extend_schema(operation_id="pause_event", request=NoMembers, responses=answers({200: EventShown}))
+    def post(self, request: Request, event_id: UUID) -> Response:
+        return self._moved(request, pause_event, event_id)
+
+
+class ResumeEvent(EventMove):
+    @extend_schema(operation_id="resume_event", request=NoMembers, responses=answers({200: EventShown}))
+    def post(self, request: Request, event_id: UUID) -> Response:
+        return self._moved(request, resume_event, event_id)
+
+
+class CloseEvent(EventMove):
+    @extend_schema(operation_id="close_event", request=NoMembers, responses=answers({200: EventShown}))
+    def post(self, request: Request, event_id: UUID) -> Response:
+        return self._moved(request, close_event, event_id)
+
+
+class EventAvailability(TenantView):
+    scopes = ("events",)
+
+    @extend_schema(operation_id="get_availability", responses=answers({200: AvailabilityShown, 304: None}))
+    def get(self, request: Request, event_id: UUID) -> Response | HttpResponseNotModified:
+        found = availability(self.tenant_id, event_id)
+        if found is None:
+            with tenant_transaction(self.tenant_id):
+                found = read_availability(self.tenant_id, event_id)
+        headers = {"ETag": found.etag, "Cache-Control": "private, max-age=1"}
+        if _matches(request.META.get("HTTP_IF_NONE_MATCH", ""), found.etag):
+            return HttpResponseNotModified(headers=headers)
+        return Response(found.body, headers=headers)
+
+
+def _matches(if_none_match: str, etag: str) -> bool:
+    """RFC 9110, 13.1.2: weak comparison with any of the listed tags, or `*`."""
+    tags = {tag.strip().removeprefix("W/") for tag in if_none_match.split(",")}
+    return bool(tags & {etag, "*"})

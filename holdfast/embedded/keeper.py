@@ -28,7 +28,7 @@ POLL_SECONDS = 0.2
 # A client that looks whether a keeper lives holds the lock for an instant.
 LOCK_WITHIN_SECONDS = 2.0
 # What a killed server leaves (old backends, a socket) can take some seconds to go away.
-RETRY_AFTER_SECONDS = (0.2, 0.5, 1.0, 2.0, 4.0)
+RETRY_AFTER_SECONDS = (0.2, 0.5, 1.0, 2.0)
 # A server that ran this long was well: its next failure starts a new count.
 WELL_AFTER_SECONDS = 60.0
 

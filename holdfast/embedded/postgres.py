@@ -120,8 +120,8 @@ class Postgres(Server):
         if answer.returncode != 0 or "ERROR:" in answer.stderr:
             with self.place.server_log.open("a") as log:
                 log.write(answer.stdout + answer.stderr)
-            problems = [line for line in answer.stderr.splitlines() if re.search("error|fatal", line, re.IGNORECASE)]
-            reason = problems[0] if problems else f"exit code {answer.returncode}"
+            lines = answer.stderr.splitlines() or [f"exit code {answer.returncode}"]
+            reason = next((line for line in lines if re.search("error|fatal", line, re.IGNORECASE)), lines[0])
             raise Refusal(f"{command[0]} could not make the database cluster: {reason} (see {self.place.server_log})")
 
     def _clear_recycled(self, lock_file: Path) -> None:

@@ -25,7 +25,7 @@ POLL_SECONDS = 0.2
 STOP_WITHIN_SECONDS = 10.0
 # A child that lived this long was well: its next end starts a new count.
 WELL_AFTER_SECONDS = 30.0
-RESTART_AFTER_SECONDS = (0.5, 1.0, 2.0, 4.0)
+RESTART_AFTER_SECONDS = (0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True)

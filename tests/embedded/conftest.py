@@ -1,0 +1,193 @@
+"""Real processes on a checkout of their own: the launcher's own code, and a small application in place of HoldFast's.
+
+The application is small so that these tests are about processes, not about what runs in them; PostgreSQL, Valkey, the
+keepers, the supervisor and granian are the real ones.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+EMBEDDED = Path(__file__).resolve().parents[2] / "holdfast" / "embedded"
+DEADLINE_SECONDS = 20.0
+# Servers, sockets and ports in numbers: one after the other on one worker, so that they don't starve each other.
+GROUP = pytest.mark.xdist_group("embedded")
+
+MANAGE = """\
+import json, os, sys, time
+command, *rest = sys.argv[1:]
+if command == "provision":
+    open(os.environ["HOLDFAST_STATE"] + "/provisions", "a").write("x")
+    sys.exit(int(os.environ.get("STUB_PROVISION_CODE", "0")))
+elif command == "echo":
+    print(" ".join(rest), sys.stdin.read(), end="")
+    sys.exit(7)
+elif command == "environment":
+    print(json.dumps(dict(os.environ)))
+elif command == "query":
+    import psycopg
+    with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
+        print(*connection.execute(rest[0]).fetchone())
+elif command == "wait":
+    print("waiting", flush=True)
+    time.sleep(60)
+elif command == "demo_data":
+    made = {"api_key": "hf_key", "login": "ada", "password": "secret", "event": "evt", "event_name": "Gala"}
+    print(json.dumps(made | {"tenant": "t", "slug": "s", "section": "A"}))
+"""
+
+WSGI = """\
+import os, threading, time
+from holdfast.embedded.deathsig import die_with_parent
+if os.environ.get("HOLDFAST_SUPERVISED") == "1":
+    die_with_parent()
+if os.environ.get("STUB_WEB") == "crash":
+    raise SystemExit("the application is broken")
+def application(environ, start_response):
+    path = environ["PATH_INFO"]
+    known = {"/readyz": "200 OK", "/v1/holds": os.environ.get("STUB_HOLDS", "201 Created"), "/pid": "200 OK"}
+    if path == "/slow":
+        time.sleep(60)
+    start_response(known.get(path, "404 Not Found"), [("Content-Type", "application/json")])
+    if path == "/v1/holds":
+        return [environ["HTTP_AUTHORIZATION"].encode(), b" ", environ["wsgi.input"].read()]
+    return [str(os.getpid()).encode()]
+"""
+
+
+def wait_for[T](what: str, look: Callable[[], T], deadline_seconds: float = DEADLINE_SECONDS) -> T:
+    """The first true answer of `look`, which may raise OSError meanwhile."""
+    deadline = time.monotonic() + deadline_seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            if found := look():
+                return found
+        time.sleep(0.05)
+    pytest.fail(f"not within {deadline_seconds:.0f} s: {what}")
+
+
+def free_port() -> int:
+    """A port nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@dataclass
+class Checkout:
+    """One copy of the launcher with a state folder of its own, and what runs on it."""
+
+    folder: Path
+    python: str = sys.executable
+    started: list[subprocess.Popen] = field(default_factory=list)
+
+    @property
+    def app(self) -> Path:
+        return self.folder / "app"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "s"
+
+    def environment(self, extra: Mapping[str, str | None]) -> dict[str, str]:
+        """Nothing of the caller's services or settings; a variable set to None is left out."""
+        merged: dict[str, str | None] = {
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(self.folder / "home"),
+            "HOLDFAST_STATE": str(self.state),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return {name: value for name, value in (merged | dict(extra)).items() if value is not None}
+
+    def start(self, *arguments: str, user: int | None = None, **extra: str | None) -> subprocess.Popen[str]:
+        """Start a command and leave it running."""
+        process = subprocess.Popen(
+            [self.python, "-m", "holdfast.embedded", *arguments],
+            cwd=self.app,
+            env=self.environment(extra),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            user=user,
+            group=user,
+            extra_groups=None if user is None else [],
+        )
+        self.started.append(process)
+        return process
+
+    def run(
+        self, *arguments: str, text: str = "", user: int | None = None, **extra: str | None
+    ) -> tuple[int, str, str]:
+        """Run a command to its end: exit code, standard output, standard error."""
+        process = self.start(*arguments, user=user, **extra)
+        out, err = process.communicate(text, timeout=DEADLINE_SECONDS)
+        return process.returncode, out, err
+
+    def start_up(self, port: int, *arguments: str, **extra: str | None) -> subprocess.Popen[str]:
+        """Start `up` and wait until it says that it is ready."""
+        process = self.start("up", "--port", str(port), *arguments, **extra)
+        line = process.stdout.readline()
+        if "ready" not in line:
+            pytest.fail(f"up did not start: {process.communicate(timeout=DEADLINE_SECONDS)}")
+        return process
+
+    def pids(self, *words: str) -> list[int]:
+        """Living processes that name this checkout or stand in it, with all `words` in their command line."""
+        found = []
+        for entry in Path("/proc").iterdir():
+            if not entry.name.isdigit() or int(entry.name) == os.getpid():
+                continue
+            with contextlib.suppress(OSError):
+                line = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+                here = str(self.folder) in line or (entry / "cwd").readlink() == self.app
+                if here and all(word in line for word in words):
+                    found.append(int(entry.name))
+        return found
+
+    def gone(self, within_seconds: float = 3.0) -> None:
+        """Every process of this checkout ends, its servers too."""
+        wait_for(f"no process left of {self.folder}", lambda: not self.pids(), within_seconds)
+
+    def server_pid(self, service: str, profile: str = "dev") -> int:
+        """The process number of a server, from the keeper's word."""
+        return int((self.state / profile / service / "server.pid").read_text())
+
+    def clean_up(self) -> None:
+        """End what the test left, by its number."""
+        for process in self.started:
+            process.kill()
+            process.communicate()
+        with contextlib.suppress(pytest.fail.Exception):
+            self.gone()
+        for pid in self.pids():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.folder)
+
+
+@pytest.fixture
+def checkout() -> Iterator[Checkout]:
+    """A short path, for the sockets, that an ordinary user can read."""
+    folder = Path(tempfile.mkdtemp(prefix="hf-", dir="/tmp"))
+    folder.chmod(0o755)
+    made = Checkout(folder)
+    shutil.copytree(EMBEDDED, made.app / "holdfast" / "embedded", ignore=shutil.ignore_patterns("__pycache__"))
+    (made.app / "holdfast" / "__init__.py").touch()
+    (made.app / "holdfast" / "wsgi.py").write_text(WSGI)
+    (made.app / "manage.py").write_text(MANAGE)
+    (made.app / "requirements.lock").touch()
+    yield made
+    made.clean_up()

@@ -5,7 +5,7 @@ Refusal             one line for the person at the terminal; exit code 1
 """
 
 
-class Refusal(Exception):  # noqa: N818 - it refuses; it is no error of ours
+class Refusal(Exception):
     """HoldFast does not start, and the message says in one line why and what to do."""
 
     exit_code = 1

@@ -1,5 +1,6 @@
 """The check that the wall stands: the running roles own no table and are not above row-level security."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.apps import AppConfig
@@ -32,7 +33,7 @@ def unsafe_roles() -> list[str]:
 
 
 def check_runtime_roles(
-    app_configs: list[AppConfig] | None, databases: list[str] | None = None, **kwargs: Any
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
 ) -> list[checks.CheckMessage]:
     """Django's form of it: `manage.py check --database default`."""
     if "default" not in (databases or []):

@@ -10,7 +10,7 @@ from drf_spectacular.extensions import OpenApiSerializerExtension
 from drf_spectacular.generators import SchemaGenerator
 
 
-class StrictSerializerExtension(OpenApiSerializerExtension):
+class StrictSerializerExtension(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     """Strict serializers refuse unknown members, and the document says so."""
 
     target_class = "holdfast.kernel.fields.StrictSerializer"
@@ -28,4 +28,4 @@ def document(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _document() -> bytes:
-    return orjson.dumps(SchemaGenerator().get_schema(request=None, public=True))
+    return orjson.dumps(SchemaGenerator().get_schema(request=None, public=True))  # type: ignore[no-untyped-call]

@@ -22,12 +22,13 @@ def ensure_roles() -> None:
     """Make the app and maintenance roles, or renew their passwords. Raises CantProvision."""
     owner = connections["owner"]
     with owner.cursor() as cursor:
-        if owner.pg_version < POSTGRESQL_VERSION_MIN:
+        cursor.execute("SHOW server_version_num")
+        if int(cursor.fetchone()[0]) < POSTGRESQL_VERSION_MIN:
             raise CantProvision("PostgreSQL 15 or newer is needed: DATABASE_URL names an older one")
         for alias in ("default", "maintenance"):
             login = settings.DATABASES[alias]
-            if login["USER"] != f"{settings.ENVIRONMENT.owner.name}_{_role_of(alias)}":
-                continue  # given whole by the operator
+            if not _is_ours(alias):
+                continue
             try:
                 _ensure_role(cursor, login["USER"], login["PASSWORD"])
             except DatabaseError as error:
@@ -55,6 +56,12 @@ def grant() -> None:
 
 def _role_of(alias: str) -> str:
     return "app" if alias == "default" else alias
+
+
+def _is_ours(alias: str) -> bool:
+    """Whether the login was derived from DATABASE_URL, not given whole by the operator."""
+    derived = f"{settings.DATABASES['owner']['NAME']}_{_role_of(alias)}"
+    return bool(settings.DATABASES[alias]["USER"] == derived)
 
 
 def _ensure_role(cursor: Any, name: str, password: str) -> None:

@@ -16,7 +16,7 @@ def database_now(using: str = "default") -> datetime:
     """The database's time, aware, in UTC."""
     with connections[using].cursor() as cursor:
         cursor.execute("SELECT statement_timestamp()")
-        (now,) = cursor.fetchone()
+        now: datetime = cursor.fetchone()[0]
     return now
 
 

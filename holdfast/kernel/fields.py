@@ -33,7 +33,9 @@ class StrictSerializer(serializers.Serializer[Any]):
         try:
             value = super().to_internal_value(data)
         except serializers.ValidationError as error:
-            raise serializers.ValidationError({**error.detail, **faults}) from error
+            raise serializers.ValidationError(
+                {**error.detail, **faults}  # type: ignore[dict-item]
+            ) from error
         if faults:
             raise serializers.ValidationError(faults)
         return value

@@ -24,7 +24,7 @@ class Problem(serializers.Serializer[Any]):
     status = serializers.IntegerField()
     detail = serializers.CharField()
     request_id = serializers.CharField(allow_null=True)
-    errors = Fault(many=True, required=False)
+    errors = Fault(many=True, required=False)  # type: ignore[assignment]
 
 
 PROBLEM = "application/problem+json"

@@ -25,8 +25,8 @@ def page[M: Model](
     """
     limit = _limit(query)
     signer = signing.Signer(salt=f"cursor:{name}")
-    if "cursor" in query:
-        rows = rows.filter(pk__gt=_position(query["cursor"], signer))
+    if (cursor := query.get("cursor")) is not None:
+        rows = rows.filter(pk__gt=_position(cursor, signer))
     found = list(rows.order_by("pk")[: limit + 1])
     shown = found[:limit]
     following = _cursor(shown[-1].pk, signer) if len(found) > limit else None

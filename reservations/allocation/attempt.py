@@ -41,7 +41,7 @@ def _refuse_by_rules(batch: Batch) -> None:
             batch.outcomes[index] = Refused(refusal)
 
 
-def _decide(batch: Batch, table: Table[Unit, Demand]) -> None:
+def _decide(batch: Batch, table: Table[Any, Demand]) -> None:
     for index, request in batch.open():
         limit = batch.rules[request.event_id].units_per_customer_max
         try:
@@ -60,10 +60,10 @@ def _decide(batch: Batch, table: Table[Unit, Demand]) -> None:
             batch.grants[index] = _new_hold(batch, request, units), units
 
 
-def _unavailable(refusal: UnitsUnavailable, request: HoldRequest, table: Table[Unit, Demand]) -> Outcome:
+def _unavailable(refusal: UnitsUnavailable, request: HoldRequest, table: Table[Any, Demand]) -> Outcome:
     """A unit whose hold has lapsed reads held here only while another transaction is ending that hold: try again."""
     named = [table.by_id[unit.unit] for unit in refusal.units]
-    holds = {unit.hold_id for unit in named if unit.status == UnitStatus.HELD}
+    holds = {unit.hold_id for unit in named if unit.status == UnitStatus.HELD and unit.hold_id}
     if holds and Hold.objects.filter(LAPSED, id__in=holds).exists():
         return Contended()
     return Refused(refusal)

@@ -15,10 +15,14 @@ AVAILABLE, HELD = "available", "held"
 class LockedUnit(Protocol):
     """What deciding needs of a unit's row."""
 
-    id: UUID
-    event_id: UUID
-    label: str
-    status: str
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def event_id(self) -> UUID: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def status(self) -> str: ...
 
 
 class Rules(Protocol):

@@ -83,7 +83,7 @@ def _replayed(answer: StoredAnswer, claim: Claim) -> Outcome:
         return Refused(refusal)
 
 
-def lock_table(batch: Batch) -> Table[Unit, Demand]:
+def lock_table(batch: Batch) -> Table[Any, Demand]:
     """Lock what the open requests may get, in the lock order, and lay it out."""
     requests = [request for _, request in batch.open()]
     named = Q()
@@ -95,7 +95,7 @@ def lock_table(batch: Batch) -> Table[Unit, Demand]:
             named |= Q(event_id=request.event_id, label__in=request.labels)
         else:
             demand[request.demand] = demand.get(request.demand, 0) + request.quantity
-    table: Table[Unit, Demand] = Table(in_use=_in_use(batch, requests))
+    table: Table[Any, Demand] = Table(in_use=_in_use(batch, requests))
     if requests:
         expire_lapsed_holds(_in_the_way(named, demand), {request.event_id for request in requests})
     if named:

@@ -61,7 +61,7 @@ class AvailabilityShown(serializers.Serializer[Any]):
 
 class UnitShown(serializers.Serializer[Any]):
     id = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     section = serializers.CharField(allow_null=True)
     row = serializers.CharField(allow_null=True)
     number = serializers.CharField(allow_null=True)
@@ -81,7 +81,7 @@ class UnitsChanged(serializers.Serializer[Any]):
 
 class ItemShown(serializers.Serializer[Any]):
     unit = serializers.UUIDField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     section = serializers.CharField(allow_null=True)
     price = MoneyShown()
 

@@ -33,7 +33,7 @@ class PriceBody(StrictSerializer):
 
 
 class UnitBody(StrictSerializer):
-    label = TextField(max_length=Unit.LABEL_LENGTH_MAX)
+    label = TextField(max_length=Unit.LABEL_LENGTH_MAX)  # type: ignore[assignment]
     section = TextField(max_length=Unit.PLACE_LENGTH_MAX, required=False, allow_null=True)
     row = TextField(max_length=Unit.PLACE_LENGTH_MAX, required=False, allow_null=True)
     number = TextField(max_length=Unit.PLACE_LENGTH_MAX, required=False, allow_null=True)
@@ -43,7 +43,7 @@ class UnitBody(StrictSerializer):
 
 
 class UnitsBody(StrictSerializer):
-    units = UnitBody(many=True, min_length=1, max_length=UNITS_PER_CALL_MAX)
+    units = serializers.ListField(child=UnitBody(), min_length=1, max_length=UNITS_PER_CALL_MAX)
 
 
 class LabelsBody(StrictSerializer):

@@ -40,5 +40,5 @@ def replayed(request: Request, answer: StoredAnswer) -> Response:
     headers = {"Idempotency-Replayed": "true"}
     if answer.status < _FIRST_ERROR:
         return Response(answer.body, status=answer.status, headers=headers)
-    body = {**answer.body, "request_id": request.request_id}
+    body = {**answer.body, "request_id": getattr(request, "request_id", None)}
     return Response(body, status=answer.status, headers=headers, content_type=PROBLEM_MEDIA_TYPE)

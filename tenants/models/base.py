@@ -31,8 +31,8 @@ class TenantModel(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     tenant = models.ForeignKey("tenants.Tenant", models.PROTECT, editable=False, related_name="+", db_index=False)
 
-    objects: ClassVar[models.Manager[Self]] = TenantManager()  # type: ignore[assignment]
-    everywhere: ClassVar[models.Manager[Self]] = MaintenanceManager()  # type: ignore[assignment]
+    objects: ClassVar[models.Manager[Self]] = TenantManager()
+    everywhere: ClassVar[models.Manager[Self]] = MaintenanceManager()
 
     class Meta:
         abstract = True

@@ -31,7 +31,12 @@ SEARCH_PATH = "ALTER DATABASE {name} SET search_path = public, test_clock, pg_ca
 
 def connect_as_owner(name: str) -> "psycopg.Connection[tuple[object, ...]]":
     """A connection of our own: Django's may be pointed elsewhere meanwhile."""
-    login = settings.DATABASES["owner"]
+    return connect_as("owner", name)
+
+
+def connect_as(alias: str, name: str) -> "psycopg.Connection[tuple[object, ...]]":
+    """The same with the login of any alias."""
+    login = settings.DATABASES[alias]
     return psycopg.connect(
         dbname=name,
         user=login["USER"],
@@ -74,6 +79,14 @@ def _free_name(keeper: "psycopg.Connection[tuple[object, ...]]", wanted: str) ->
 
 
 def _drop(keeper: "psycopg.Connection[tuple[object, ...]]", name: str) -> None:
+    # FORCE ends only what the owner may end, and the two roles are not its own: each ends its sessions itself
+    for alias in ("default", "maintenance"):
+        with contextlib.suppress(psycopg.OperationalError), connect_as(alias, keeper.info.dbname) as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s "
+                "AND usename = current_user",
+                [name],
+            )
     keeper.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
 

@@ -1,0 +1,99 @@
+"""A row of any model for a tenant, with what it refers to: so that a test can walk all models, new ones too."""
+
+import secrets
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.apps import apps
+from django.contrib.postgres.fields import ArrayField
+from django.db import connections, models
+from django.db.models.functions import Now
+
+from reservations.models import Hold, Unit
+from tenants.models import Tenant, TenantModel, User
+from tenants.scope import tenant_transaction
+from tests.support.catalog import tenant_tables
+
+
+def tenant_models() -> list[type[TenantModel]]:
+    """All models whose rows belong to a tenant."""
+    return [model for model in apps.get_models() if issubclass(model, TenantModel)]
+
+
+def sample(model: type[TenantModel], tenant_id: UUID, **fields: Any) -> Any:
+    """A committed row. Fields without a default are filled with something of their kind."""
+    with tenant_transaction(tenant_id):
+        return _make(model, tenant_id, **fields)
+
+
+def one_of_each(tenant_id: UUID) -> dict[type[TenantModel], Any]:
+    """A row in every table of tenants."""
+    return {model: sample(model, tenant_id) for model in tenant_models()}
+
+
+def _make(model: type[TenantModel], tenant_id: UUID, **fields: Any) -> Any:
+    values: dict[str, Any] = {"tenant_id": tenant_id}
+    values |= _SPECIAL.get(model, lambda _: {})(tenant_id)
+    values |= fields
+    for field in model._meta.local_fields:
+        given = field.name in values or field.attname in values
+        optional = field.null or field.has_default() or field.db_default is not models.NOT_PROVIDED
+        if not given and not optional:
+            values[field.name] = _value(field, tenant_id)
+    return model.objects.create(**values)
+
+
+def _held_unit(tenant_id: UUID) -> dict[str, Any]:
+    hold = _make(Hold, tenant_id)
+    return {"hold": hold, "event": hold.event, "status": "held"}
+
+
+def _living_hold(tenant_id: UUID) -> dict[str, Any]:
+    return {"expires_at": Now() + timedelta(seconds=600)}
+
+
+# what the columns alone don't tell
+_SPECIAL: dict[type[models.Model], Any] = {Unit: _held_unit, Hold: _living_hold}
+
+
+def _value(field: "models.Field[Any, Any]", tenant_id: UUID) -> Any:
+    if isinstance(field, models.ForeignKey):
+        if field.related_model is User:
+            return User.objects.create(username=f"u-{secrets.token_hex(8)}")
+        return _make(field.related_model, tenant_id)
+    if field.choices:
+        return field.choices[0][0]
+    match field:
+        case ArrayField():
+            return [_value(field.base_field, tenant_id)]
+        case models.TextField():
+            return "{}"
+        case models.CharField():
+            return secrets.token_hex(16)[: field.max_length or 32]
+        case models.BooleanField():
+            return False
+        case models.JSONField():
+            return []
+        case models.BinaryField():
+            return secrets.token_bytes(min(field.max_length or 32, 32))
+        case models.BigIntegerField():
+            return secrets.randbelow(2**40)
+        case models.IntegerField():
+            return 1
+        case models.DateTimeField():
+            return datetime.now(tz=UTC)
+        case models.UUIDField():
+            return UUID(bytes=secrets.token_bytes(16))
+    raise NotImplementedError(f"no sample for {field.model.__name__}.{field.name}: add it to _SPECIAL")
+
+
+def everything_of(tenant_id: UUID) -> dict[str, list[str]]:
+    """All rows of a tenant in all tables, as text: equal before and after means that nothing was touched."""
+    found = {}
+    for table in tenant_tables():
+        column = "id" if table == Tenant._meta.db_table else "tenant_id"
+        with connections["maintenance"].cursor() as cursor:
+            cursor.execute(f'SELECT to_jsonb(t)::text FROM "{table}" t WHERE {column} = %s ORDER BY id', [tenant_id])
+            found[table] = [text for (text,) in cursor.fetchall()]
+    return found

@@ -2,6 +2,9 @@
 
 The application is small so that these tests are about processes, not about what runs in them; PostgreSQL, Valkey, the
 keepers, the supervisor and granian are the real ones.
+
+Every test has ports, sockets and data of its own; the tests form two groups, each on one worker, so that not more than
+two sets of servers start at a time.
 """
 
 import contextlib
@@ -21,8 +24,6 @@ import pytest
 
 EMBEDDED = Path(__file__).resolve().parents[2] / "holdfast" / "embedded"
 DEADLINE_SECONDS = 20.0
-# Servers, sockets and ports in numbers: one after the other on one worker, so that they don't starve each other.
-GROUP = pytest.mark.xdist_group("embedded")
 
 MANAGE = """\
 import json, os, sys, time

@@ -12,9 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import GROUP
-
-pytestmark = GROUP
+pytestmark = pytest.mark.xdist_group("embedded services")
 
 ROOT = Path(__file__).resolve().parents[2]
 DEADLINE_SECONDS = 60

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import GROUP, Checkout
+from .conftest import Checkout
 
-pytestmark = GROUP
+pytestmark = pytest.mark.xdist_group("embedded supervisor")
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder to another user or mount one")
 

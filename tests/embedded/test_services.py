@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import GROUP, Checkout, wait_for
+from .conftest import Checkout, wait_for
 
-pytestmark = GROUP
+pytestmark = pytest.mark.xdist_group("embedded services")
 
 
 def test_a_command_has_the_terminal_and_its_own_exit_code(checkout: Checkout) -> None:

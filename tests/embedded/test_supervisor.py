@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from .conftest import GROUP, Checkout, free_port, wait_for
+from .conftest import Checkout, free_port, wait_for
 
-pytestmark = GROUP
+pytestmark = pytest.mark.xdist_group("embedded supervisor")
 
 
 def get(port: int, path: str) -> str:

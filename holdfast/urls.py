@@ -1,8 +1,10 @@
 """Every path: machines under /v1/ and at the probes, people in the admin."""
 
 from django.urls import include, path
+from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularSwaggerView
 
+from holdfast.admin_site import organizer_site
 from holdfast.observability.health import healthz, readyz
 from holdfast.openapi import document
 from holdfast.pages import bad_request, not_found, server_error
@@ -14,6 +16,8 @@ urlpatterns = [
     path("v1/docs", SpectacularSwaggerView.as_view(url_name="openapi")),
     path("healthz", healthz),
     path("readyz", readyz),
+    path("", RedirectView.as_view(pattern_name="admin:index")),
+    path("admin/", organizer_site.urls),
 ]
 
 handler400 = bad_request

@@ -1,0 +1,157 @@
+"""The organizers' admin: one tenant at a time, each page inside that tenant's transaction.
+
+Only what is registered here exists. It is a site of its own: pages that other packages add for "any staff" are not
+on it.
+"""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.admin.models import LogEntry
+from django.core.exceptions import ValidationError
+from django.db import DatabaseError
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path
+from django.views.decorators.http import require_POST
+from unfold.sites import UnfoldAdminSite
+
+from holdfast.kernel.errors import Invalid, Refusal
+from holdfast.kernel.problems import refusal_of
+from reservations.admin.events import EventAdmin
+from reservations.admin.holds import HoldAdmin
+from reservations.admin.units import UnitAdmin
+from reservations.models import Event, Hold, Unit
+from tenants.admin.api_keys import ApiKeyAdmin
+from tenants.admin.login import LoginForm
+from tenants.admin.members import MemberAdmin
+from tenants.admin.tenancy import NOWHERE, Tenancy, choose, enter
+from tenants.models import ApiKey, Membership
+from tenants.permissions import Action, role_may
+from tenants.scope import tenant_transaction
+
+View = Callable[..., HttpResponseBase]
+
+
+class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
+    """The admin under /admin/."""
+
+    site_url = None
+    login_form = LoginForm
+    # they look things up across what a person may see, or hold on to it
+    unwanted = frozenset({"search", "view_on_site"})
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Anyone who is logged in gets a page; `admin_view` decides which."""
+        return request.user.is_active
+
+    def admin_view(self, view: View, cacheable: bool = False) -> View:  # noqa: FBT001, FBT002
+        """The view for those who are logged in, run and rendered inside their tenant's transaction.
+
+        A refusal undoes all of it and becomes a message.
+        """
+
+        def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+            tenancy = enter(request)
+            if view == self.logout:
+                return view(request)
+            if tenancy.tenant is None:
+                return self.notice(
+                    request, "There is no organizer here that you belong to. Ask an owner to add you.", 403
+                )
+            if tenancy.lost or _is_of_another_tenant(request, tenancy):
+                messages.warning(request, f"You are in {tenancy.tenant} now; nothing was changed.")
+                return redirect("admin:index")
+            try:
+                with tenant_transaction(tenancy.tenant.id):
+                    return _rendered(view(request, *args, **kwargs))
+            except (Refusal, ValidationError, DatabaseError) as error:
+                refusal = _refusal(error)
+                if refusal is None:
+                    raise
+                return self._refused(request, refusal)
+
+        return super().admin_view(update_wrapper(inside, view), cacheable)  # type: ignore[no-any-return]
+
+    def get_urls(self) -> list[URLResolver | URLPattern]:
+        urls = [url for url in super().get_urls() if getattr(url, "name", None) not in self.unwanted]
+        return [path("tenant/", require_POST(self.switch_tenant), name="tenant"), *urls]
+
+    def switch_tenant(self, request: HttpRequest) -> HttpResponse:
+        """Go to another of one's tenants, by slug."""
+        if not self.has_permission(request):
+            return redirect("admin:login")
+        if not choose(request, request.POST.get("tenant", "")):
+            messages.error(request, "There is no such organizer here.")
+        return redirect("admin:index")
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        tenancy: Tenancy = getattr(request, "tenancy", NOWHERE)
+        if role_may(tenancy.role, Action.READ):
+            return redirect("admin:reservations_event_changelist")
+        return self.notice(request, f"Your role, {tenancy.role}, has no pages here yet.")
+
+    def notice(self, request: HttpRequest, text: str, status: int = 200) -> HttpResponse:
+        """A page with one sentence."""
+        context = {**self.each_context(request), "title": "HoldFast", "text": text}
+        request.current_app = self.name
+        return TemplateResponse(request, "admin/notice.html", context, status=status)
+
+    def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
+        """What the person's role lets them open, app by app."""
+        groups = []
+        for app in self.get_app_list(request):
+            shown = [(model, self._registry[model["model"]]) for model in app["models"]]
+            items = [
+                {
+                    "title": model["name"],
+                    "icon": page.icon,
+                    "link": model["admin_url"],
+                    "active": request.path.startswith(model["admin_url"]),
+                    "has_permission": True,
+                }
+                for model, page in shown
+                if page.in_sidebar
+            ]
+            groups.append({"title": app["name"], "items": items})
+        return groups
+
+    def get_log_entries(self, request: HttpRequest) -> QuerySet[LogEntry]:
+        """None: the log has no tenant. An object's own history shows who changed it."""
+        return LogEntry.objects.none()
+
+    def _refused(self, request: HttpRequest, refusal: Refusal) -> HttpResponse:
+        if request.method != "POST":
+            return self.notice(request, refusal.detail, refusal.status)
+        messages.error(request, refusal.detail)
+        return redirect(request.get_full_path())
+
+
+def _is_of_another_tenant(request: HttpRequest, tenancy: Tenancy) -> bool:
+    """Whether a form was opened in one tenant and sent in another, as happens with two windows."""
+    opened_in = request.POST.get("_tenant", "") if request.method == "POST" else ""
+    return bool(opened_in) and tenancy.tenant is not None and opened_in != tenancy.tenant.slug
+
+
+def _rendered(response: HttpResponseBase) -> HttpResponseBase:
+    if isinstance(response, TemplateResponse):
+        response.render()
+    return response
+
+
+def _refusal(error: Exception) -> Refusal | None:
+    if isinstance(error, ValidationError):  # an id that is none, among those selected
+        return Invalid.at("", "invalid", " ".join(error.messages))
+    return refusal_of(error)
+
+
+organizer_site = OrganizerSite()
+organizer_site.register(Event, EventAdmin)
+organizer_site.register(Unit, UnitAdmin)
+organizer_site.register(Hold, HoldAdmin)
+organizer_site.register(Membership, MemberAdmin)
+organizer_site.register(ApiKey, ApiKeyAdmin)

@@ -1,0 +1,1 @@
+"""The admin of events, their units and holds, for organizers."""

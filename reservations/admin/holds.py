@@ -1,0 +1,100 @@
+"""Holds, to look at: who has a claim on what, and for how long still."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.contrib.admin import display
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from holdfast.kernel.money import formatted
+from reservations.admin.filters import EventFilter, HoldStateFilter
+from reservations.models import Hold, HoldStatus
+from reservations.queries.holds import holds_now
+from tenants.admin.base import TenantAdmin, badge
+from tenants.admin.wall_time import shown
+
+LABELS_SHOWN = 6
+STATES = {"active": "success", "converted": "info", "released": "warning", "expired": "danger"}
+
+
+class HoldAdmin(TenantAdmin):
+    """A list and a page; nothing can be changed here."""
+
+    icon = "timer"
+    list_display = ["customer", "event", "labels", "quantity", "total", "state", "time_left", "created"]
+    list_filter = [EventFilter, HoldStateFilter]
+    search_fields = ["customer"]
+    search_help_text = "Customer, or a unit's whole label"
+    ordering = ["-id"]
+    actions = None
+    fields = ["customer", "event", "state", "time_left", "all_labels", "quantity", "total"]
+    fields += ["created", "expires", "ended", "extensions_used", "metadata"]
+
+    class Media:
+        js = ["reservations/countdown.js"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        return holds_now()
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        text = search_term.strip()
+        found = Q(customer__icontains=text) | Q(items__contains=[{"label": text}])
+        return (queryset.filter(found) if text else queryset), False
+
+    @display(description="Units")
+    def labels(self, hold: Hold) -> str:
+        names = _labels(hold)
+        more = f" and {len(names) - LABELS_SHOWN} more" if len(names) > LABELS_SHOWN else ""
+        return ", ".join(names[:LABELS_SHOWN]) + more
+
+    @display(description="Units")
+    def all_labels(self, hold: Hold) -> SafeString:
+        return format_html_join(", ", "{}", ((name,) for name in _labels(hold)))
+
+    @display(description="Total")
+    def total(self, hold: Hold) -> str:
+        return formatted(hold.total_amount, hold.event.currency)
+
+    @badge("State", STATES)
+    def state(self, hold: Any) -> str:
+        lapsed = hold.status == HoldStatus.ACTIVE and hold.expires_at <= hold.now
+        return str(HoldStatus.EXPIRED if lapsed else hold.status)
+
+    @display(description="Time left")
+    def time_left(self, hold: Any) -> str | SafeString:
+        if self.state(hold) != HoldStatus.ACTIVE:
+            return ""
+        seconds = (hold.expires_at - hold.now).total_seconds()
+        text = "{}:{:02d}".format(*divmod(int(seconds), 60))
+        return format_html('<span role="timer" data-seconds-left="{}">{}</span>', f"{seconds:.1f}", text)
+
+    @display(description="Made", ordering="id")
+    def created(self, hold: Hold) -> str:
+        return shown(hold.created_at, ZoneInfo(hold.event.timezone))
+
+    @display(description="Expires")
+    def expires(self, hold: Hold) -> str:
+        return shown(hold.expires_at, ZoneInfo(hold.event.timezone))
+
+    @display(description="Ended")
+    def ended(self, hold: Hold) -> str:
+        return shown(hold.ended_at, ZoneInfo(hold.event.timezone))
+
+
+def _labels(hold: Hold) -> list[str]:
+    """The units as they were promised."""
+    return [str(item["label"]) for item in hold.items]

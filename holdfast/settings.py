@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from holdfast import env
+from holdfast.observability.logging import configured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = env.read()
@@ -103,6 +104,8 @@ DATABASE_ROUTERS = ["holdfast.kernel.db.router.Router"]
 
 REDIS_URL = ENVIRONMENT.redis_url
 
+LOGGING = configured()
+
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_TZ = True
@@ -128,6 +131,8 @@ BODY_BYTES_MAX = 1024 * 1024
 BULK_BODY_BYTES_MAX = 4 * 1024 * 1024
 # forms of the admin; the API counts its own bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = BULK_BODY_BYTES_MAX
+
+UNFOLD = {"SITE_TITLE": "HoldFast", "SITE_HEADER": "HoldFast", "SITE_SYMBOL": "anchor", "SITE_URL": None}
 
 REST_FRAMEWORK = {
     # a view says who may call it: `tenants.api.views.TenantView` does

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import UUID
 from zoneinfo import available_timezones
 
+from django.core.validators import slug_re
 from django.http import HttpResponseNotModified
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -49,8 +50,20 @@ class CodeField(serializers.ChoiceField):
         return super().to_internal_value(data)
 
 
+class SlugField(TextField):
+    """Letters, digits, hyphens and underscores, for use in addresses."""
+
+    def to_internal_value(self, data: Any) -> str:
+        text = super().to_internal_value(data)
+        if not slug_re.fullmatch(text):
+            self.fail("invalid_slug")
+        return text
+
+    default_error_messages = {"invalid_slug": "Must be of letters, digits, hyphens and underscores."}
+
+
 class EventBody(StrictSerializer):
-    slug = serializers.RegexField(r"^[a-z0-9]+(?:-[a-z0-9]+)*\Z", max_length=100)
+    slug = SlugField(max_length=100)
     name = TextField(max_length=200)
     kind = CodeField(EventKind.choices)
     currency = CodeField(sorted(EXPONENTS), help_text="ISO 4217")

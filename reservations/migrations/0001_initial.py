@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                         default=holdfast.kernel.ids.new_id, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("slug", models.CharField(max_length=100)),
+                ("slug", models.SlugField(db_index=False, max_length=100)),
                 ("name", models.CharField(max_length=200)),
                 (
                     "kind",

@@ -51,7 +51,7 @@ def _in_order(first: str, second: str) -> Q:
 class Event(TenantModel):
     """Rules of a sale; its units and holds point here."""
 
-    slug = models.CharField(max_length=100)
+    slug = models.SlugField(max_length=100, db_index=False)
     name = models.CharField(max_length=200)
     kind = models.CharField(max_length=5, choices=EventKind.choices)
     currency = models.CharField(max_length=3)

@@ -3,12 +3,15 @@
 from typing import Any, ClassVar, cast
 from uuid import UUID
 
+from django.conf import settings
+from django.http import HttpRequest
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
 from holdfast.kernel.errors import Malformed
 from holdfast.kernel.fields import StrictSerializer
+from holdfast.kernel.http import measure_chunked_body
 from tenants.api import security
 from tenants.authentication import ApiKeyAuthentication, Principal
 from tenants.permissions import HasScope
@@ -29,6 +32,12 @@ class TenantView(APIView):
     http_method_names = ["get", "head", "post", "patch", "delete"]
     scopes: ClassVar[tuple[str, ...]] = ()
     readable: ClassVar[bool] = True
+
+    body_bytes_max: ClassVar[int] = settings.BODY_BYTES_MAX
+
+    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
+        measure_chunked_body(request, self.body_bytes_max)
+        return super().initialize_request(request, *args, **kwargs)
 
     @property
     def principal(self) -> Principal:
@@ -60,5 +69,4 @@ class TenantView(APIView):
 
 def has_body(request: Request) -> bool:
     """Whether the client sent a body at all."""
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    return length != "0" or "chunked" in request.META.get("HTTP_TRANSFER_ENCODING", "").lower()
+    return (request.META.get("CONTENT_LENGTH") or "0") != "0"

@@ -1,7 +1,6 @@
 import django.contrib.auth.models
 import django.contrib.auth.validators
 import django.contrib.postgres.fields
-import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.datetime
 import django.utils.timezone
@@ -106,12 +105,7 @@ class Migration(migrations.Migration):
                         default=holdfast.kernel.ids.new_id, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                (
-                    "slug",
-                    models.CharField(
-                        max_length=60, validators=[django.core.validators.RegexValidator("^[a-z0-9]+(-[a-z0-9]+)*$")]
-                    ),
-                ),
+                ("slug", models.SlugField(db_index=False, max_length=60)),
                 ("name", models.CharField(max_length=200)),
                 (
                     "created_at",

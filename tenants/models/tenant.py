@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Now
 
@@ -12,10 +11,8 @@ from holdfast.kernel.ids import new_id
 class Tenant(models.Model):
     """The owner of events, keys and people. Its own row is seen only inside its own transactions."""
 
-    SLUG_PATTERN: ClassVar[str] = r"^[a-z0-9]+(-[a-z0-9]+)*$"
-
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    slug = models.CharField(max_length=60, validators=[RegexValidator(SLUG_PATTERN)])
+    slug = models.SlugField(max_length=60, db_index=False)
     name = models.CharField(max_length=200)
     created_at = models.DateTimeField(db_default=Now(), editable=False)
 

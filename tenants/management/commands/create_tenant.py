@@ -14,7 +14,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", help="lower case letters, digits and single hyphens")
+        parser.add_argument("slug", help="letters, digits, hyphens and underscores")
         parser.add_argument("--name", default="", help="shown to people; the slug by default")
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 

@@ -11,6 +11,7 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
+from django.middleware.csp import ContentSecurityPolicyMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
 from whitenoise.middleware import WhiteNoiseMiddleware
@@ -87,4 +88,8 @@ class BrowserMessages(_ForBrowsers, MessageMiddleware):
 
 
 class BrowserClickjacking(_ForBrowsers, XFrameOptionsMiddleware):
+    pass
+
+
+class BrowserContentPolicy(_ForBrowsers, ContentSecurityPolicyMiddleware):
     pass

@@ -1,0 +1,20 @@
+"""What a run was asked for, with every limit."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SECONDS_MAX = 60.0
+CONNECTIONS_MAX = 512
+ROUNDS_MAX = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """`seconds` is the length of one timed load; `peer` and `floor` are folders of the peers' files, if they run."""
+
+    seconds: float = 6.0
+    connections: int = 64
+    rounds: int = 5
+    peer: Path | None = None
+    floor: Path | None = None
+    noop: bool = False

@@ -1,0 +1,28 @@
+"""Every scenario by its name, and which other arms it can have."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from holdfast.bench.ground import Ground
+from holdfast.bench.options import Options
+from holdfast.bench.report import Findings
+from holdfast.bench.scenarios.flash import flash
+from holdfast.bench.scenarios.size import size
+from holdfast.bench.scenarios.throughput import hot, spread
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """`arms` are the options that add an arm to it."""
+
+    run: Callable[[Ground, Options], Findings]
+    arms: frozenset[str]
+
+
+_ALL_ARMS = frozenset({"peer", "floor", "noop"})
+SCENARIOS: Mapping[str, Scenario] = {
+    "flash": Scenario(flash, frozenset({"peer"})),
+    "hot": Scenario(hot, _ALL_ARMS),
+    "spread": Scenario(spread, _ALL_ARMS),
+    "size": Scenario(size, frozenset()),
+}

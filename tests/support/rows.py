@@ -1,6 +1,7 @@
 """A row of any model for a tenant, with what it refers to: so that a test can walk all models, new ones too."""
 
 import secrets
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -16,9 +17,19 @@ from tenants.scope import tenant_transaction
 from tests.support.catalog import tenant_tables
 
 
+def unique(word: str) -> str:
+    """A text that no other row has."""
+    return f"{word}-{secrets.token_hex(8)}"
+
+
 def tenant_models() -> list[type[TenantModel]]:
     """All models whose rows belong to a tenant."""
     return [model for model in apps.get_models() if issubclass(model, TenantModel)]
+
+
+def word_of(model: type[TenantModel]) -> str:
+    """What paths and bodies call it: ApiKey is api_key."""
+    return str(model._meta.verbose_name).lower().replace(" ", "_")
 
 
 def sample(model: type[TenantModel], tenant_id: UUID, **fields: Any) -> Any:
@@ -57,34 +68,32 @@ def _living_hold(tenant_id: UUID) -> dict[str, Any]:
 _SPECIAL: dict[type[models.Model], Any] = {Unit: _held_unit, Hold: _living_hold}
 
 
+# by the kind of a field; the first that fits
+_VALUES: list[tuple[type[Any], Callable[[Any], Any]]] = [
+    (models.TextField, lambda _: "{}"),
+    (models.CharField, lambda field: secrets.token_hex(16)[: field.max_length]),
+    (models.BooleanField, lambda _: False),
+    (models.JSONField, lambda _: []),
+    (models.BinaryField, lambda field: secrets.token_bytes(min(field.max_length or 32, 32))),
+    (models.BigIntegerField, lambda _: secrets.randbelow(2**40)),
+    (models.IntegerField, lambda _: 1),
+    (models.DateTimeField, lambda _: datetime.now(tz=UTC)),
+    (models.UUIDField, lambda _: UUID(bytes=secrets.token_bytes(16))),
+]
+
+
 def _value(field: "models.Field[Any, Any]", tenant_id: UUID) -> Any:
     if isinstance(field, models.ForeignKey):
         if field.related_model is User:
-            return User.objects.create(username=f"u-{secrets.token_hex(8)}")
+            return User.objects.create(username=unique("user"))
         return _make(field.related_model, tenant_id)
     if field.choices:
         return field.choices[0][0]
-    match field:
-        case ArrayField():
-            return [_value(field.base_field, tenant_id)]
-        case models.TextField():
-            return "{}"
-        case models.CharField():
-            return secrets.token_hex(16)[: field.max_length or 32]
-        case models.BooleanField():
-            return False
-        case models.JSONField():
-            return []
-        case models.BinaryField():
-            return secrets.token_bytes(min(field.max_length or 32, 32))
-        case models.BigIntegerField():
-            return secrets.randbelow(2**40)
-        case models.IntegerField():
-            return 1
-        case models.DateTimeField():
-            return datetime.now(tz=UTC)
-        case models.UUIDField():
-            return UUID(bytes=secrets.token_bytes(16))
+    if isinstance(field, ArrayField):
+        return [_value(field.base_field, tenant_id)]
+    for kind, make in _VALUES:
+        if isinstance(field, kind):
+            return make(field)
     raise NotImplementedError(f"no sample for {field.model.__name__}.{field.name}: add it to _SPECIAL")
 
 
@@ -94,6 +103,9 @@ def everything_of(tenant_id: UUID) -> dict[str, list[str]]:
     for table in tenant_tables():
         column = "id" if table == Tenant._meta.db_table else "tenant_id"
         with connections["maintenance"].cursor() as cursor:
-            cursor.execute(f'SELECT to_jsonb(t)::text FROM "{table}" t WHERE {column} = %s ORDER BY id', [tenant_id])
+            cursor.execute(
+                f'SELECT to_jsonb(t)::text FROM "{table}" t WHERE {column} = %s ORDER BY id',  # noqa: S608 - own names
+                [tenant_id],
+            )
             found[table] = [text for (text,) in cursor.fetchall()]
     return found

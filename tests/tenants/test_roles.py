@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - the statements are the tests' own
 """The three roles: what the running two must not be, own or do; and that the web process refuses to run otherwise."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - plain SQL over the tables of models, and past the managers, is what is tested
 """Row-level security at work, on every model that has a tenant: what the database does though the code be wrong."""
 
 import pytest

@@ -1,7 +1,7 @@
+# ruff: noqa: PT012, TRY301 - past the managers, and faults amid a transaction, are what is tested
 """The tenant transaction: one boundary, nothing left behind."""
 
 import threading
-
 from collections.abc import Iterator
 
 import psycopg

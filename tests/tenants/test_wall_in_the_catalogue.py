@@ -1,4 +1,4 @@
-"""The second wall as PostgreSQL itself describes it. Each check has a control that makes the fault and sees it found."""
+"""The second wall as PostgreSQL itself describes it. Each check has a control that makes the fault."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,0 +1,1 @@
+"""Every call of the HTTP contract, to the letter."""

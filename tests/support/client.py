@@ -7,9 +7,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.test import Client
+from django.test.client import ClientHandler
 
 JSON = "application/json"
 NOTHING = object()  # no body at all; None is JSON's null
+# loaded once, as in a web process: the middlewares look through all static files when they start
+HANDLER = ClientHandler(enforce_csrf_checks=False)
 
 
 class Api:
@@ -18,6 +21,7 @@ class Api:
     def __init__(self, key: str | None) -> None:
         self.key = key
         self.client = Client(raise_request_exception=False)
+        self.client.handler = HANDLER
 
     def get(self, path: str, **kwargs: Any) -> Any:
         return self.send("GET", path, **kwargs)

@@ -11,7 +11,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connections, models
 from django.db.models.functions import Now
 
-from reservations.models import Hold, Unit
+from reservations.models import Event, Hold, Unit
 from tenants.models import Tenant, TenantModel, User
 from tenants.scope import tenant_transaction
 from tests.support.catalog import tenant_tables
@@ -64,8 +64,12 @@ def _living_hold(tenant_id: UUID) -> dict[str, Any]:
     return {"expires_at": Now() + timedelta(seconds=600)}
 
 
+def _event_in_euros(_: UUID) -> dict[str, Any]:
+    return {"currency": "EUR", "timezone": "Europe/Berlin"}
+
+
 # what the columns alone don't tell
-_SPECIAL: dict[type[models.Model], Any] = {Unit: _held_unit, Hold: _living_hold}
+_SPECIAL: dict[type[models.Model], Any] = {Unit: _held_unit, Hold: _living_hold, Event: _event_in_euros}
 
 
 # by the kind of a field; the first that fits

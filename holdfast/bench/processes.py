@@ -62,8 +62,7 @@ def running(
         process.terminate()
         with suppress(subprocess.TimeoutExpired):
             process.wait(STOP_WITHIN_SECONDS)
-        with suppress(ProcessLookupError, PermissionError):  # whoever is left of its session
-            os.killpg(process.pid, signal.SIGKILL)
+        _sweep(process)
         process.wait()
 
 
@@ -78,24 +77,34 @@ def run(
     """Run to the end; what it wrote to standard output. Raises CantRun with its last words."""
     name = Path(command[0]).name if command[0] != sys.executable else " ".join(command[1:3])
     try:
-        ended = subprocess.run(
+        process = subprocess.Popen(
             command,
             cwd=cwd,
             env=dict(environment),
-            input=text,
-            capture_output=True,
-            check=False,
-            timeout=within_seconds,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             start_new_session=True,
-            preexec_fn=tied_to_this_process(),  # this process has one thread
+            preexec_fn=tied_to_this_process(),  # noqa: PLW1509 - this process has one thread
         )
     except OSError as error:
         raise CantRun(f"{name} can't be run: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise CantRun(f"{name} took more than {within_seconds:.0f} s") from error
-    if ended.returncode != 0:
-        raise CantRun(f"{name} failed: {last_words(ended.stderr or ended.stdout)}")
-    return ended.stdout
+    with process:
+        try:
+            output, errors = process.communicate(text, within_seconds)
+        except subprocess.TimeoutExpired as error:
+            raise CantRun(f"{name} took more than {within_seconds:.0f} s") from error
+        finally:
+            _sweep(process)
+    if process.returncode != 0:
+        raise CantRun(f"{name} failed: {last_words(errors or output)}")
+    return output
+
+
+def _sweep(process: subprocess.Popen[bytes]) -> None:
+    """Kill whoever is left of the process's session."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def last_words(output: bytes) -> str:

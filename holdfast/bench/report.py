@@ -46,6 +46,7 @@ def as_json(scenario: str, findings: Findings, place: Mapping[str, Any], faults:
         "unit": findings.unit,
         "arms": {name: figures.as_json() for name, figures in arms.items()},
         "ratios": {name: figures.as_json() for name, figures in ratios.items()},
+        "lines": list(findings.lines),
         "machine": dict(place),
         "invariants": list(faults) or "hold",
     }

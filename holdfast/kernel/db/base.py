@@ -23,5 +23,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not settings:
             return
         calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
-        with self.cursor() as cursor:
-            cursor.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
+        try:
+            with self.cursor() as cursor:
+                cursor.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
+        except Exception:
+            # Django takes a transaction that did not open for one that it need not end
+            self.close()
+            raise

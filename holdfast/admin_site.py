@@ -108,7 +108,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
             shown = [(model, self._registry[model["model"]]) for model in app["models"]]
             items = [
                 {
-                    "title": model["name"],
+                    "title": page.sidebar_title or model["name"],
                     "icon": page.icon,
                     "link": model["admin_url"],
                     "active": request.path.startswith(model["admin_url"]),

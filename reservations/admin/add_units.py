@@ -37,6 +37,7 @@ def add_units(page: Any, request: HttpRequest, object_id: str) -> HttpResponse:
         "title": f"Add {event.get_kind_display().lower()}",
         "subtitle": event.name,
         "event": event,
+        "original": event,
         "form": form,
         "labels": _some_labels(form),
     }

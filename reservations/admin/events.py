@@ -24,7 +24,7 @@ from tenants.admin.base import BOTH_PAGES, TenantAdmin, badge
 from tenants.admin.wall_time import shown
 from tenants.scope import current_tenant_id
 
-BADGES = {"Draft": "", "On sale": "success", "Paused": "warning", "Closed": "danger"}
+BADGES = {"Draft": "", "On Sale": "success", "Paused": "warning", "Closed": "danger"}
 LIMITS = [("hold_ttl_seconds", "hold_extensions_max"), ("units_per_hold_max", "units_per_customer_max")]
 
 

@@ -72,6 +72,7 @@ class TenantAdmin(ModelAdmin):  # type: ignore[misc]
     writing: ClassVar[str] = Action.MANAGE_EVENTS
     icon: ClassVar[str] = "circle"
     in_sidebar: ClassVar[bool] = True
+    sidebar_title: ClassVar[str] = ""
     list_per_page = 50
     show_full_result_count = False
     change_form_before_template = "admin/tenant_field.html"
@@ -127,9 +128,16 @@ class TenantAdmin(ModelAdmin):  # type: ignore[misc]
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
     ) -> HttpResponse:
+        context["show_save_and_add_another"] = False
+        context["show_save_and_continue"] = obj is not None
         if obj is not None:
             context["object_actions"] = self.object_actions(request, obj)
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)  # type: ignore[no-any-return]
+
+    def get_changelist_instance(self, request: HttpRequest) -> Any:
+        changelist = super().get_changelist_instance(request)
+        changelist.full_result_count = changelist.result_count  # nobody asked how many there are without the filters
+        return changelist
 
     def secret_page(self, request: HttpRequest, *, title: str, explanation: str, secret: str) -> HttpResponse:
         """A page that shows a secret this once: it is in no session, log or history."""

@@ -63,6 +63,7 @@ class MemberAdmin(TenantAdmin):
 
     reading = writing = Action.MANAGE_TEAM
     icon = "group"
+    sidebar_title = "Members"
     list_display = ["login", "role_badge", "created_at"]
     list_filter = ["role"]
     list_select_related = ["user"]

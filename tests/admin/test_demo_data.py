@@ -1,0 +1,35 @@
+"""The demo's data: made once, with fresh secrets each time."""
+
+import json
+
+from django.core.management import call_command
+from django.test import Client
+
+from holdfast.demo import KEY_NAME
+from reservations.models import Event, Unit
+from tenants.models import ApiKey
+from tenants.scope import tenant_transaction
+from tests.admin.conftest import page
+
+SAID = {"tenant", "slug", "api_key", "login", "password", "event", "event_name", "section"}
+
+
+def run(capsys) -> dict[str, str]:
+    call_command("demo_data", "--json")
+    return json.loads(capsys.readouterr().out)
+
+
+def test_it_is_made_once_and_its_secrets_each_time(database_name, capsys, api):
+    first, second = run(capsys), run(capsys)
+    assert set(first) == set(second) == SAID
+    assert {name for name in SAID if first[name] != second[name]} == {"api_key", "password"}
+    with tenant_transaction(second["tenant"]):
+        kinds = dict(Event.objects.filter(status="on_sale").values_list("kind", "id"))
+        counts = {kind: Unit.objects.filter(event_id=event).count() for kind, event in kinds.items()}
+        assert Unit.objects.filter(event_id=second["event"], section=second["section"]).exists()
+        assert ApiKey.objects.filter(revoked_at=None).count() == 1
+        assert ApiKey.objects.filter(name=KEY_NAME).count() == 2
+    assert counts == {"seats": 300, "slots": 16, "items": 100}
+    assert api(second["api_key"]).get("/v1/events").status_code == 200
+    form = {"username": second["login"], "password": second["password"]}
+    assert Client().post(page("login"), form).status_code == 302

@@ -51,7 +51,7 @@ def test_a_slug_that_is_taken_is_one_line_and_leaves_no_key(tenant):
     assert tenants_called(tenant.slug) == 1
 
 
-@pytest.mark.parametrize("slug", ["Bad_Slug"])
+@pytest.mark.parametrize("slug", ["Bad Slug"])
 def test_a_bad_slug_is_one_line(slug):
     ran = create_tenant(slug, "--json")
     assert (ran.returncode, ran.stdout) == (1, "")

@@ -12,7 +12,7 @@ from django.core import checks
 from django.db import connections
 from psycopg import errors, sql
 
-from holdfast.checks import check_runtime_roles, unsafe_roles
+from holdfast.checks import UNSAFE_ROLE, check_runtime_roles, unsafe_roles
 from tests.support import catalog
 from tests.support.web import CHECKOUT, environment
 
@@ -145,6 +145,15 @@ def test_the_check_finds_the_owner_in_the_place_of_a_running_role(monkeypatch):
             found = unsafe_roles()
         connections[alias].close()
         assert any(f"({alias}) owns tables" in fault for fault in found)
+
+
+def test_the_check_finds_a_superuser(monkeypatch):
+    """Every server has one; the check's own query is asked about it, since no test may be one."""
+    asked = UNSAFE_ROLE.replace("rolname = current_user", "rolsuper LIMIT 1")
+    assert asked != UNSAFE_ROLE
+    monkeypatch.setattr("holdfast.checks.UNSAFE_ROLE", asked)
+    assert len(unsafe_roles()) == 2
+    assert all("is a superuser or bypasses row-level security" in fault for fault in unsafe_roles())
 
 
 def test_the_check_finds_a_role_above_the_policies(database_name, monkeypatch):

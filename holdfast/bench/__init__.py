@@ -7,5 +7,5 @@ rounds, figures                   arms take turns; medians and ranges
 ground → database, stock, checks  HoldFast on a database of its own
 express, floor → scripts          what it is measured against
     ↓
-client, processes                 the load, from a process of its own; nothing outlives the run
+client → load, processes          what is sent, from a process of its own; nothing outlives the run
 """

@@ -12,8 +12,8 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
-from holdfast.bench.client import Load, Tally
 from holdfast.bench.ground import WEB_PROCESSES, send
+from holdfast.bench.load import Load, Tally
 from holdfast.bench.processes import CantRun, free_port, last_words, run, running, wait_until
 from holdfast.bench.scripts import load_schema
 

@@ -11,7 +11,8 @@ from uuid import UUID
 import orjson
 
 from holdfast.bench.checks import broken_rules
-from holdfast.bench.client import DRAIN_SECONDS, Load, Tally
+from holdfast.bench.client import DRAIN_SECONDS
+from holdfast.bench.load import Load, Tally
 from holdfast.bench.processes import run, running, wait_until
 from holdfast.bench.stock import Stock, make_stock
 from holdfast.embedded.web import Address, reserve, web_program

@@ -9,7 +9,8 @@ import psycopg
 from django.conf import settings
 
 from holdfast.bench.checks import broken_rules
-from holdfast.bench.client import Load, run_load
+from holdfast.bench.client import run_load
+from holdfast.bench.load import Load
 from holdfast.bench.scenarios.flash import flash_faults, rush
 from holdfast.bench.stock import make_stock
 from reservations.models import Hold, Unit, UnitStatus

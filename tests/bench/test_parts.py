@@ -6,8 +6,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from holdfast.bench.client import Load, run_load
+from holdfast.bench.client import run_load
 from holdfast.bench.figures import Figures
+from holdfast.bench.load import Load
 from holdfast.bench.report import Findings, as_json, as_text
 from holdfast.bench.scenarios.flash import flash_faults
 from holdfast.bench.scripts import Step, schema_statements, transaction_script

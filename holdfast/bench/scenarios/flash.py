@@ -6,8 +6,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from holdfast.bench import express
-from holdfast.bench.client import Tally
 from holdfast.bench.ground import Ground
+from holdfast.bench.load import Tally
 from holdfast.bench.options import Options
 from holdfast.bench.report import Findings
 from holdfast.bench.rounds import Arm, take_turns

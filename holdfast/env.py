@@ -8,8 +8,9 @@ import hmac
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
@@ -17,6 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 MODES = ("development", "production")
 SECRET_KEY_LENGTH_MIN = 32
 ROLE_NAME_LENGTH_MAX = 63
+PORT_MAX = 65_535
 
 
 class BadEnvironment(SystemExit):
@@ -32,7 +34,7 @@ class Database:
 
     name: str
     user: str
-    password: str
+    password: str = field(repr=False)
     host: str
     port: str
     options: Mapping[str, Any]
@@ -43,10 +45,10 @@ class Environment:
     """Everything HoldFast reads from its environment."""
 
     mode: str
-    secret_key: str
+    secret_key: str = field(repr=False)
     allowed_hosts: tuple[str, ...]
     csrf_trusted_origins: tuple[str, ...]
-    redis_url: str
+    redis_url: str = field(repr=False)
     owner: Database | None
     app: Database
     maintenance: Database
@@ -100,17 +102,30 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _redis_url(source: Mapping[str, str]) -> str:
     url = source.get("REDIS_URL", "")
-    if not re.match(r"(redis|rediss|unix)://", url):
+    if not re.match(r"(redis|rediss|unix)://", url) or not _has_good_port(url):
         raise BadEnvironment("REDIS_URL", "must be a redis://, rediss:// or unix:// address (./hold sets it for you)")
     return url
+
+
+def _has_good_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and 1 <= int(text) <= PORT_MAX
 
 
 def _database(source: Mapping[str, str], variable: str) -> Database:
     try:
         parts = {key: str(value) for key, value in conninfo_to_dict(source[variable]).items()}
-    except ProgrammingError as error:
+    except ProgrammingError:
         # libpq's message may quote the address, password included: say only what kind of fault it is
-        raise BadEnvironment(variable, "must be a postgresql:// address") from error
+        raise BadEnvironment(variable, "must be a postgresql:// address") from None
+    if not all(_is_port(port) for port in parts.get("port", "5432").split(",")):
+        raise BadEnvironment(variable, f"must name a port from 1 to {PORT_MAX}")
     if not parts.get("dbname") or not parts.get("user"):
         raise BadEnvironment(variable, "must name a user and a database")
     return Database(

@@ -5,7 +5,7 @@ shows the rows of that tenant alone; outside of it, tenant tables look empty. No
 """
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
 from django.db import transaction
@@ -44,9 +44,11 @@ def tenant_transaction(tenant_id: UUID) -> Iterator[None]:
         with transaction.atomic():
             yield
         return
-    token = transaction_settings.set(wanted)
-    try:
-        with transaction.atomic():
+    with ExitStack() as stack:
+        token = transaction_settings.set(wanted)
+        try:
+            stack.enter_context(transaction.atomic())
             yield
-    finally:
-        transaction_settings.reset(token)
+        finally:
+            # before the commit: what runs after it is outside
+            transaction_settings.reset(token)

@@ -1,6 +1,5 @@
 """Strict serializer fields: what arrives must already be of the type, in range, and known by name."""
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,9 +11,10 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 INTEGER_MAX = 2**31 - 1
+INTEGER_64_MAX = 2**63 - 1
 MOMENT_MIN = datetime(2000, 1, 1, tzinfo=UTC)
 MOMENT_MAX = datetime(2200, 1, 1, tzinfo=UTC)
-_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:[0-5]\d)", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _FRACTION = re.compile(r"\.(\d{1,6})\d*")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -125,13 +125,13 @@ def parse_id(text: Any) -> UUID | None:
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class MetadataField(serializers.JSONField):
-    """A free JSON object of at most 4 KiB: numbers finite, no NUL characters (PostgreSQL stores none)."""
+    """A free JSON object of at most 4 KiB: numbers of at most 64 bits, no NUL characters (PostgreSQL stores none)."""
 
     BYTES_MAX = 4096
     default_error_messages = {
         "not_an_object": "Must be an object.",
         "too_long": "Must have at most 4 KiB.",
-        "unstorable": "Must hold finite numbers and text without NUL characters.",
+        "unstorable": "Must hold numbers of at most 64 bits and text without NUL characters.",
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
@@ -158,6 +158,7 @@ def _storable(data: Any) -> bool:
                 stack += items
             case str() as text if "\0" in text:
                 return False
-            case float() as number if not math.isfinite(number):
+            # PostgreSQL keeps a number as written out, and JSON's readers and writers end at 64 bits
+            case float() as number if not abs(number) < INTEGER_64_MAX:
                 return False
     return True

@@ -65,7 +65,7 @@ def measure_chunked_body(request: HttpRequest, bytes_max: int) -> None:
         return
     body = request.META["wsgi.input"].read(bytes_max + 1)
     request.META["CONTENT_LENGTH"] = str(len(body))
-    request._stream = BytesIO(body)  # type: ignore[attr-defined]  # noqa: SLF001 - as Django's own test client does
+    request._stream = BytesIO(body)  # noqa: SLF001 - as Django's own test client does
 
 
 class JSONRenderer(BaseRenderer):

@@ -162,6 +162,7 @@ def test_every_time_in_range_comes_back_as_itself(moment):
     if offset is None or offset % timedelta(minutes=1):
         return  # an offset of old that RFC 3339 can't write
     field = MomentField()
+    moment = moment.astimezone(UTC)  # two zones never agree on a time that one of them skips
     assert field.run_validation(moment.isoformat()) == moment
     assert field.run_validation(field.to_representation(moment)) == moment
 

@@ -79,7 +79,8 @@ def _free_name(keeper: "psycopg.Connection[tuple[object, ...]]", wanted: str) ->
 
 
 def _drop(keeper: "psycopg.Connection[tuple[object, ...]]", name: str) -> None:
-    # FORCE ends only what the owner may end, and the two roles are not its own: each ends its sessions itself
+    # FORCE would also have to end autovacuum, which the owner may not; a plain DROP waits for that. The two roles are
+    # not the owner's own, so each ends its sessions itself
     for alias in ("default", "maintenance"):
         with contextlib.suppress(psycopg.OperationalError), connect_as(alias, keeper.info.dbname) as connection:
             connection.execute(
@@ -87,7 +88,7 @@ def _drop(keeper: "psycopg.Connection[tuple[object, ...]]", name: str) -> None:
                 "AND usename = current_user",
                 [name],
             )
-    keeper.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    keeper.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(sql.Identifier(name)))
 
 
 def _point_django_at(name: str) -> None:

@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import pytest
 
+from reservations.operations.units import create_units
 from tests.contract import expect
 from tests.contract.conftest import Sale
 from tests.reservations.state import sell
@@ -280,3 +281,17 @@ def test_a_filter_that_is_wrong_is_named(sale: Sale, query: str) -> None:
 @pytest.mark.parametrize("query", ["section=%ED%A0%80", "label=%FF%FE", "label=" + "x" * 4000, "section=%E2%80%A8"])
 def test_a_strange_filter_selects_nothing(sale: Sale, query: str) -> None:
     assert shown(sale, query) == []
+
+
+def test_a_price_is_in_the_currency_that_the_event_has_when_the_unit_is_made(
+    empty: Sale, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The currency changes after the price was looked at and before the unit is made."""
+
+    def changed_meanwhile(**arguments: Any) -> int:
+        expect.body(empty.api.patch(empty.path, {"currency": "JPY"}))
+        return create_units(**arguments)
+
+    monkeypatch.setattr("reservations.api.units.create_units", changed_meanwhile)
+    answer = create(empty, {"label": "A-1", "price": {"amount": 2500, "currency": "EUR"}})
+    assert [unit["price"] for unit in shown(empty)] in ([], [{"amount": 2500, "currency": "EUR"}]), expect.story(answer)

@@ -1,10 +1,28 @@
 """What is answered where no view answers: problem documents to machines, Django's plain pages to people."""
 
-from django.http import HttpRequest, HttpResponse
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views import defaults
 
 from holdfast.kernel.problems import generic_document, problem_response
 from holdfast.observability.middleware import is_api_path
+
+
+def read_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """A machine's page that is only read: any other method gets 405, as a problem document."""
+
+    @wraps(view)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method in ("GET", "HEAD"):
+            return view(request, *args, **kwargs)
+        response = problem_response(request, generic_document(405))
+        response["Allow"] = "GET, HEAD"
+        return response
+
+    return answered
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -60,8 +60,8 @@ def _role_of(alias: str) -> str:
 
 def _is_ours(alias: str) -> bool:
     """Whether the login was derived from DATABASE_URL, not given whole by the operator."""
-    derived = f"{settings.DATABASES['owner']['NAME']}_{_role_of(alias)}"
-    return bool(settings.DATABASES[alias]["USER"] == derived)
+    owner = settings.ENVIRONMENT.owner
+    return owner is not None and settings.DATABASES[alias]["USER"] == f"{owner.name}_{_role_of(alias)}"
 
 
 def _ensure_role(cursor: Any, name: str, password: str) -> None:

@@ -7,15 +7,15 @@ from drf_spectacular.views import SpectacularSwaggerView
 from holdfast.admin_site import organizer_site
 from holdfast.observability.health import healthz, readyz
 from holdfast.openapi import document
-from holdfast.pages import bad_request, not_found, server_error
+from holdfast.pages import bad_request, not_found, read_only, server_error
 
 urlpatterns = [
     path("v1/", include("tenants.api.urls")),
     path("v1/", include("reservations.api.urls")),
-    path("v1/openapi.json", document, name="openapi"),
-    path("v1/docs", SpectacularSwaggerView.as_view(url_name="openapi")),
-    path("healthz", healthz),
-    path("readyz", readyz),
+    path("v1/openapi.json", read_only(document), name="openapi"),
+    path("v1/docs", read_only(SpectacularSwaggerView.as_view(url_name="openapi"))),
+    path("healthz", read_only(healthz)),
+    path("readyz", read_only(readyz)),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", organizer_site.urls),
 ]

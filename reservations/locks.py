@@ -1,6 +1,6 @@
 """The lock order of reservations, and every row lock it takes.
 
-1. names (advisory): idempotency keys and customers, by number
+1. names (advisory), as the transaction opens: idempotency keys and customers; see `tenants.scope`
 2. events, by id
 3. holds, by id
 4. units, by id
@@ -10,26 +10,13 @@ Whoever takes two of these takes them in this order; within one, in the order sa
 locked row ever changes, and inserts that point to it need not wait.
 """
 
-import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Q, QuerySet
 
 from holdfast.kernel.clock import Now
 from reservations.models import Event, Hold, HoldStatus, Unit, UnitStatus
-
-
-def lock_names(names: Iterable[bytes]) -> None:
-    """Hold these names until the transaction ends: no other transaction that locks one of them goes on meanwhile.
-
-    Advisory locks are numbers of 64 bits; two names that fall on one number only wait for each other.
-    """
-    numbers = sorted({int.from_bytes(hashlib.sha256(name).digest()[:8], signed=True) for name in names})
-    if numbers:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(n) FROM unnest(%s::bigint[]) AS n", [numbers])
 
 
 def lock_event(event_id: UUID) -> Event | None:

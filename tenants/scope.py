@@ -4,13 +4,14 @@
 shows the rows of that tenant alone; outside of it, tenant tables look empty. Nothing is ever set on a session.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
 from django.db import transaction
 
-from holdfast.kernel.db.base import transaction_settings
+from holdfast.kernel.db.base import transaction_locks, transaction_settings
 
 SETTING = "holdfast.tenant_id"
 
@@ -32,23 +33,38 @@ def current_tenant_id() -> UUID:
 
 
 @contextmanager
-def tenant_transaction(tenant_id: UUID) -> Iterator[None]:
+def tenant_transaction(tenant_id: UUID, *, names: Iterable[bytes] = ()) -> Iterator[None]:
     """Run the block in a transaction of this tenant; inside one of the same tenant, in a savepoint.
 
-    Raises AnotherTransaction where the outer transaction belongs to another tenant or to none.
+    `names` are held until the transaction ends: of two transactions that hold one name, the second begins when the
+    first has ended. They are taken in the statement that opens the transaction, so that every later one sees what the
+    first has left. Raises AnotherTransaction where the outer transaction belongs to another tenant or to none, or where
+    names are asked for inside one.
     """
     wanted = {SETTING: str(tenant_id)}
     if transaction.get_connection().in_atomic_block:
         if transaction_settings.get() != wanted:
             raise AnotherTransaction("the outer transaction is not of this tenant")
+        if names:
+            raise AnotherTransaction("names are taken as a transaction opens, not inside one")
         with transaction.atomic():
             yield
         return
     with ExitStack() as stack:
-        token = transaction_settings.set(wanted)
+        token, held = transaction_settings.set(wanted), transaction_locks.set(lock_numbers(names))
         try:
             stack.enter_context(transaction.atomic())
             yield
         finally:
             # before the commit: what runs after it is outside
             transaction_settings.reset(token)
+            transaction_locks.reset(held)
+
+
+def lock_numbers(names: Iterable[bytes]) -> tuple[int, ...]:
+    """The advisory locks of these names, in the order in which everyone takes them.
+
+    They are numbers of 64 bits; two names that fall on one number only wait for each other.
+    """
+    digests = (hashlib.sha256(name).digest() for name in names)
+    return tuple(sorted({int.from_bytes(digest[:8], signed=True) for digest in digests}))

@@ -68,9 +68,12 @@ class TextField(serializers.CharField):
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
-        text: str = super().to_internal_value(data)
-        if _CONTROL.search(text):
+        # of the text as it was sent: what trimming takes off is judged, too
+        if _CONTROL.search(data):
             raise serializers.ValidationError("Control characters are not allowed.", code="control_characters")
+        if self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
+        text: str = super().to_internal_value(data)
         return text
 
 
@@ -125,40 +128,42 @@ def parse_id(text: Any) -> UUID | None:
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
 class MetadataField(serializers.JSONField):
-    """A free JSON object of at most 4 KiB: numbers of at most 64 bits, no NUL characters (PostgreSQL stores none)."""
+    """A free JSON object of at most 4 KiB: at most 32 levels deep, numbers of at most 64 bits, no NUL characters
+    (PostgreSQL stores none)."""
 
     BYTES_MAX = 4096
+    DEPTH_MAX = 32
     default_error_messages = {
         "not_an_object": "Must be an object.",
         "too_long": "Must have at most 4 KiB.",
-        "unstorable": "Must hold numbers of at most 64 bits and text without NUL characters.",
+        "unstorable": "Must have at most 32 levels, numbers of at most 64 bits, and no NUL characters.",
     }
 
     def to_internal_value(self, data: Any) -> dict[str, Any]:
         if not isinstance(data, dict):
             self.fail("not_an_object")
-        if not _storable(data):
+        if not _storable(data, self.DEPTH_MAX):
             self.fail("unstorable")
-        try:
-            size_bytes = len(orjson.dumps(data))
-        except orjson.JSONEncodeError:  # nested past what it writes
-            self.fail("too_long")
+        size_bytes = len(orjson.dumps(data))
         if size_bytes > self.BYTES_MAX:
             self.fail("too_long")
         return data
 
 
-def _storable(data: Any) -> bool:
-    stack = [data]
-    while stack:
-        match stack.pop():
-            case Mapping() as mapping:
-                stack += [*mapping.keys(), *mapping.values()]
-            case list() as items:
-                stack += items
-            case str() as text if "\0" in text:
-                return False
+def _storable(data: Any, depth_max: int) -> bool:
+    """Whether it can be kept and shown: not too deep, numbers of at most 64 bits, text without NUL characters."""
+    match data:
+        case Mapping() | list() if depth_max == 0:
+            return False
+        case Mapping():
+            return all(_storable(part, depth_max - 1) for pair in data.items() for part in pair)
+        case list():
+            return all(_storable(part, depth_max - 1) for part in data)
+        case str():
+            return "\0" not in data
+        case int():
+            return -INTEGER_64_MAX <= data <= INTEGER_64_MAX
+        case float():
             # PostgreSQL keeps a number as written out, and JSON's readers and writers end at 64 bits
-            case float() as number if not abs(number) < INTEGER_64_MAX:
-                return False
+            return abs(data) < INTEGER_64_MAX
     return True

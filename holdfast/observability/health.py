@@ -8,19 +8,16 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 logger = structlog.get_logger(__name__)
 PLAIN = "text/plain; charset=utf-8"
 REDIS_TIMEOUT_SECONDS = 2
 
 
-@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type=PLAIN)
 
 
-@require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     found = {name: _is_well(name, check) for name, check in CHECKS.items()}
     lines = "".join(f"{name}: {'ok' if well else 'failing'}\n" for name, well in found.items())

@@ -19,6 +19,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from holdfast.kernel.ids import new_id
 
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
+_BODILESS = (204, 304)
 # whole paths too: /healthz and its like are for machines
 _MACHINE_PATHS = ("/v1/", "/healthz", "/readyz", "/metrics")
 
@@ -42,7 +43,7 @@ class RequestIds:
         structlog.contextvars.bind_contextvars(request_id=request_id)
         response = self.get_response(request)
         response["X-Request-Id"] = request_id
-        if not response.streaming and "Content-Length" not in response:
+        if not response.streaming and response.status_code not in _BODILESS and "Content-Length" not in response:
             # else the server would have to send it in chunks
             response["Content-Length"] = str(len(response.content))
         return response

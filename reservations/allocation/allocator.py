@@ -64,10 +64,11 @@ def _each_answered(tenant_id: UUID, requests: Sequence[HoldRequest], deadline: f
 
 def _committed(tenant_id: UUID, requests: Sequence[HoldRequest], deadline: float) -> list[Outcome]:
     """The outcomes of one committed transaction. Raises GuardFailed, DatabaseError; then nothing was changed."""
+    names = [name for request in requests for name in request.lock_names]
     for tries in range(TRANSACTION_RETRIES_MAX + 1):
         _back_off(tries)
         try:
-            with tenant_transaction(tenant_id):
+            with tenant_transaction(tenant_id, names=names):
                 return attempt(tenant_id, requests)
         except DatabaseError as error:
             last = tries == TRANSACTION_RETRIES_MAX or time.monotonic() > deadline

@@ -12,7 +12,7 @@ from holdfast.kernel.errors import Refusal
 from reservations.allocation.decide import Table
 from reservations.allocation.requests import Allowance, Demand, HoldRequest, Outcome, Refused, Replayed
 from reservations.expiry import expire_lapsed_holds
-from reservations.locks import lock_free_units, lock_names, lock_units
+from reservations.locks import lock_free_units, lock_units
 from reservations.models import Event, Hold, HoldStatus, Unit
 from reservations.queries.holds import LAPSED
 from reservations.spread import random_start
@@ -42,10 +42,9 @@ class Batch:
 
 
 def gather(tenant_id: UUID, requests: Sequence[HoldRequest]) -> Batch:
-    """A batch with the rules of its events and the answers its requests had before. Locks their names."""
+    """A batch with the rules of its events and the answers its requests had before; their names are locked."""
     events = Event.objects.filter(id__in={request.event_id for request in requests}).annotate(now=Now())
     batch = Batch(tenant_id, requests, {event.id: event for event in events})
-    _lock_names(batch)
     _replay(batch)
     return batch
 
@@ -53,12 +52,6 @@ def gather(tenant_id: UUID, requests: Sequence[HoldRequest]) -> Batch:
 def _limited(batch: Batch, request: HoldRequest) -> bool:
     rules = batch.rules.get(request.event_id)
     return rules is not None and rules.units_per_customer_max is not None
-
-
-def _lock_names(batch: Batch) -> None:
-    names = [request.claim.lock_name for request in batch.requests if request.claim]
-    names += [request.allowance.lock_name for request in batch.requests if _limited(batch, request)]
-    lock_names(names)
 
 
 def _replay(batch: Batch) -> None:

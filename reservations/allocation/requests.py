@@ -44,6 +44,11 @@ class HoldRequest:
         return Demand(self.event_id, self.section)
 
     @property
+    def lock_names(self) -> list[bytes]:
+        """What no two requests may work on at once: the idempotency key, and what the customer has in use."""
+        return [self.allowance.lock_name, *([self.claim.lock_name] if self.claim else [])]
+
+    @property
     def allowance(self) -> "Allowance":
         return Allowance(self.event_id, customer_key(self.customer))
 

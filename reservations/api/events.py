@@ -7,14 +7,14 @@ from zoneinfo import available_timezones
 
 from django.core.validators import slug_re
 from django.http import HttpResponseNotModified
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from holdfast.kernel.fields import MomentField, StrictIntegerField, StrictSerializer, TextField
 from holdfast.kernel.money import EXPONENTS
-from holdfast.kernel.openapi import PAGE_PARAMETERS, answers, page_of
+from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of
 from holdfast.kernel.pagination import page
 from reservations.api.shown import AvailabilityShown, EventShown
 from reservations.models import Event, EventKind
@@ -35,6 +35,7 @@ from reservations.operations.events import (
 )
 from reservations.queries.availability import availability, read_availability
 from reservations.queries.events import event_json, get_event
+from tenants.api.idempotency import once
 from tenants.api.views import NoMembers, TenantView
 from tenants.scope import tenant_transaction
 
@@ -42,7 +43,7 @@ _ZONES = sorted(available_timezones())
 
 
 class CodeField(serializers.ChoiceField):
-    """One of many codes; the document tells its form instead of listing them all."""
+    """One of many codes, as text."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):
@@ -50,6 +51,7 @@ class CodeField(serializers.ChoiceField):
         return super().to_internal_value(data)
 
 
+@extend_schema_field({"type": "string", "pattern": "^[-a-zA-Z0-9_]+$", "minLength": 1, "maxLength": 100})
 class SlugField(TextField):
     """Letters, digits, hyphens and underscores, for use in addresses."""
 
@@ -63,6 +65,8 @@ class SlugField(TextField):
 
 
 class EventBody(StrictSerializer):
+    defaults = {"hold_ttl_seconds": 600, "hold_extensions_max": 2, "units_per_hold_max": 10}
+
     slug = SlugField(max_length=100)
     name = TextField(max_length=200)
     kind = CodeField(EventKind.choices)
@@ -93,7 +97,13 @@ class Events(TenantView):
             name = self.list_name(request)
             return Response(page(Event.objects.all(), request.query_params, name=name, represent=event_json))
 
-    @extend_schema(operation_id="create_event", request=EventBody, responses=answers({201: EventShown}))
+    @extend_schema(
+        operation_id="create_event",
+        parameters=[IDEMPOTENCY_KEY],
+        request=EventBody,
+        responses=answers({201: EventShown}),
+    )
+    @once
     def post(self, request: Request) -> Response:
         event = create_event(tenant_id=self.tenant_id, **self.body(request, EventBody))
         return Response(event_json(event), status=201)
@@ -124,25 +134,49 @@ class EventMove(TenantView):
 
 
 class PublishEvent(EventMove):
-    @extend_schema(operation_id="publish_event", request=NoMembers, responses=answers({200: EventShown}))
+    @extend_schema(
+        operation_id="publish_event",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoMembers,
+        responses=answers({200: EventShown}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         return self._moved(request, publish_event, event_id)
 
 
 class PauseEvent(EventMove):
-    @extend_schema(operation_id="pause_event", request=NoMembers, responses=answers({200: EventShown}))
+    @extend_schema(
+        operation_id="pause_event",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoMembers,
+        responses=answers({200: EventShown}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         return self._moved(request, pause_event, event_id)
 
 
 class ResumeEvent(EventMove):
-    @extend_schema(operation_id="resume_event", request=NoMembers, responses=answers({200: EventShown}))
+    @extend_schema(
+        operation_id="resume_event",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoMembers,
+        responses=answers({200: EventShown}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         return self._moved(request, resume_event, event_id)
 
 
 class CloseEvent(EventMove):
-    @extend_schema(operation_id="close_event", request=NoMembers, responses=answers({200: EventShown}))
+    @extend_schema(
+        operation_id="close_event",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoMembers,
+        responses=answers({200: EventShown}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         return self._moved(request, close_event, event_id)
 

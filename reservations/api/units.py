@@ -10,10 +10,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from holdfast.kernel.errors import FieldError, Invalid
 from holdfast.kernel.fields import MomentField, StrictIntegerField, StrictSerializer, TextField
 from holdfast.kernel.money import AMOUNT_MAX
-from holdfast.kernel.openapi import PAGE_PARAMETERS, answers, page_of, text_filter
+from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of, text_filter
 from holdfast.kernel.pagination import page
 from holdfast.kernel.parameters import choice_parameter, text_parameter
 from reservations.api.shown import UnitsChanged, UnitsCreated, UnitShown
@@ -21,6 +20,7 @@ from reservations.models import Unit, UnitStatus
 from reservations.operations.units import NewUnit, block_units, create_units, unblock_units
 from reservations.queries.events import get_event
 from reservations.queries.units import having_status, unit_json, with_status_now
+from tenants.api.idempotency import once
 from tenants.api.views import TenantView
 from tenants.scope import tenant_transaction
 
@@ -80,24 +80,17 @@ class Units(TenantView):
             name = self.list_name(request)
             return Response(page(units, query, name=name, represent=lambda unit: unit_json(unit, event)))
 
-    @extend_schema(operation_id="create_units", request=UnitsBody, responses=answers({201: UnitsCreated}))
+    @extend_schema(
+        operation_id="create_units",
+        parameters=[IDEMPOTENCY_KEY],
+        request=UnitsBody,
+        responses=answers({201: UnitsCreated}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         rows = self.body(request, UnitsBody)["units"]
-        with tenant_transaction(self.tenant_id):
-            currency = get_event(event_id).currency
-        _refuse_other_currencies(rows, currency)
         created = create_units(tenant_id=self.tenant_id, event_id=event_id, units=[_new_unit(row) for row in rows])
         return Response({"created": created}, status=201)
-
-
-def _refuse_other_currencies(rows: list[dict[str, Any]], currency: str) -> None:
-    faults = [
-        FieldError(f"/units/{index}/price/currency", "currency_mismatch", f"The event sells in {currency}.")
-        for index, row in enumerate(rows)
-        if row.get("price") and row["price"]["currency"] != currency
-    ]
-    if faults:
-        raise Invalid(faults)
 
 
 def _new_unit(row: dict[str, Any]) -> NewUnit:
@@ -108,6 +101,7 @@ def _new_unit(row: dict[str, Any]) -> NewUnit:
         row=row.get("row") or "",
         number=row.get("number") or "",
         price_amount=price["amount"] if price else 0,
+        price_currency=price["currency"] if price else None,
         starts_at=row.get("starts_at"),
         ends_at=row.get("ends_at"),
     )
@@ -116,7 +110,13 @@ def _new_unit(row: dict[str, Any]) -> NewUnit:
 class BlockUnits(TenantView):
     scopes = ("events",)
 
-    @extend_schema(operation_id="block_units", request=LabelsBody, responses=answers({200: UnitsChanged}))
+    @extend_schema(
+        operation_id="block_units",
+        parameters=[IDEMPOTENCY_KEY],
+        request=LabelsBody,
+        responses=answers({200: UnitsChanged}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         labels = self.body(request, LabelsBody)["labels"]
         return Response({"changed": block_units(tenant_id=self.tenant_id, event_id=event_id, labels=labels)})
@@ -125,7 +125,13 @@ class BlockUnits(TenantView):
 class UnblockUnits(TenantView):
     scopes = ("events",)
 
-    @extend_schema(operation_id="unblock_units", request=LabelsBody, responses=answers({200: UnitsChanged}))
+    @extend_schema(
+        operation_id="unblock_units",
+        parameters=[IDEMPOTENCY_KEY],
+        request=LabelsBody,
+        responses=answers({200: UnitsChanged}),
+    )
+    @once
     def post(self, request: Request, event_id: UUID) -> Response:
         labels = self.body(request, LabelsBody)["labels"]
         return Response({"changed": unblock_units(tenant_id=self.tenant_id, event_id=event_id, labels=labels)})

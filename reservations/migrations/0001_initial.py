@@ -233,7 +233,11 @@ class Migration(migrations.Migration):
             model_name="event",
             constraint=models.CheckConstraint(
                 condition=models.Q(
-                    models.Q(("paused_reason__in", ["organizer", "invariant"]), ("status", "paused")),
+                    models.Q(
+                        ("paused_reason__in", ["organizer", "invariant"]),
+                        ("paused_reason__isnull", False),
+                        ("status", "paused"),
+                    ),
                     models.Q(models.Q(("status", "paused"), _negated=True), ("paused_reason", None)),
                     _connector="OR",
                 ),

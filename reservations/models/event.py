@@ -75,7 +75,9 @@ class Event(TenantModel):
             models.CheckConstraint(condition=Q(status__in=EventStatus.values), name="event_status_is_known"),
             models.CheckConstraint(condition=Q(kind__in=EventKind.values), name="event_kind_is_known"),
             models.CheckConstraint(
-                condition=Q(status=EventStatus.PAUSED, paused_reason__in=PausedReason.values)
+                condition=Q(
+                    status=EventStatus.PAUSED, paused_reason__isnull=False, paused_reason__in=PausedReason.values
+                )
                 | (~Q(status=EventStatus.PAUSED) & Q(paused_reason=None)),
                 name="event_has_a_paused_reason_iff_paused",
             ),

@@ -23,13 +23,14 @@ _LABEL_TAKEN = "unit_label_is_unique_in_its_event"
 
 @dataclass(frozen=True, slots=True)
 class NewUnit:
-    """A unit to be made; the price is in the minor unit of the event's currency."""
+    """A unit to be made; its price is in the minor unit of `price_currency`: the event's, whether given or not."""
 
     label: str
     section: str = ""
     row: str = ""
     number: str = ""
     price_amount: int = 0
+    price_currency: str | None = None
     starts_at: datetime | None = None
     ends_at: datetime | None = None
 
@@ -37,8 +38,8 @@ class NewUnit:
 def create_units(*, tenant_id: UUID, event_id: UUID, units: Sequence[NewUnit]) -> int:
     """Make all of these units, or none; answers how many.
 
-    Raises NotFound; Invalid for labels that repeat or exist (each named), for times out of order, and for more than
-    100,000 units in the event.
+    Raises NotFound; Invalid for labels that repeat or exist (each named), for times out of order, for prices in another
+    currency than the event's, and for more than 100,000 units in the event.
     """
     _refuse_repeats(units)
     try:
@@ -48,6 +49,7 @@ def create_units(*, tenant_id: UUID, event_id: UUID, units: Sequence[NewUnit]) -
                 raise NotFound
             if event.units.count() + len(units) > UNITS_PER_EVENT_MAX:
                 raise Invalid.at("/units", "too_many", f"An event has at most {UNITS_PER_EVENT_MAX} units.")
+            _refuse_other_currencies(event, units)
             _refuse_taken(event, units)
             _insert(event, units)
     except IntegrityError as error:
@@ -66,6 +68,16 @@ def _refuse_repeats(units: Sequence[NewUnit]) -> None:
         if unit.starts_at and unit.ends_at and unit.starts_at >= unit.ends_at:
             faults.append(FieldError(f"/units/{index}/ends_at", "not_after_start", "Must be after starts_at."))
         seen.add(unit.label)
+    if faults:
+        raise Invalid(faults)
+
+
+def _refuse_other_currencies(event: Event, units: Sequence[NewUnit]) -> None:
+    faults = [
+        FieldError(f"/units/{index}/price/currency", "currency_mismatch", f"The event sells in {event.currency}.")
+        for index, unit in enumerate(units)
+        if unit.price_currency not in (None, event.currency)
+    ]
     if faults:
         raise Invalid(faults)
 

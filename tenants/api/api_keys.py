@@ -10,8 +10,9 @@ from rest_framework.response import Response
 
 from holdfast.kernel.clock import rfc3339
 from holdfast.kernel.fields import MomentField, StrictSerializer, TextField
-from holdfast.kernel.openapi import PAGE_PARAMETERS, answers, page_of
+from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of
 from holdfast.kernel.pagination import page
+from tenants.api.idempotency import once
 from tenants.api.views import NoMembers, TenantView
 from tenants.models import ApiKey, Scope
 from tenants.operations.api_keys import create_api_key, revoke_api_key, rotate_api_key
@@ -67,7 +68,13 @@ class ApiKeys(TenantView):
                 page(ApiKey.objects.all(), request.query_params, name=self.list_name(request), represent=represent)
             )
 
-    @extend_schema(operation_id="create_api_key", request=ApiKeyBody, responses=answers({201: ApiKeyWithSecret}))
+    @extend_schema(
+        operation_id="create_api_key",
+        parameters=[IDEMPOTENCY_KEY],
+        request=ApiKeyBody,
+        responses=answers({201: ApiKeyWithSecret}),
+    )
+    @once
     def post(self, request: Request) -> Response:
         data = self.body(request, ApiKeyBody)
         row, secret = create_api_key(tenant_id=self.tenant_id, **data)
@@ -75,14 +82,26 @@ class ApiKeys(TenantView):
 
 
 class RevokeApiKey(TenantView):
-    @extend_schema(operation_id="revoke_api_key", request=NoMembers, responses=answers({200: ApiKeyShown}))
+    @extend_schema(
+        operation_id="revoke_api_key",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoMembers,
+        responses=answers({200: ApiKeyShown}),
+    )
+    @once
     def post(self, request: Request, api_key_id: UUID) -> Response:
         self.no_body(request)
         return Response(represent(revoke_api_key(tenant_id=self.tenant_id, api_key_id=api_key_id)))
 
 
 class RotateApiKey(TenantView):
-    @extend_schema(operation_id="rotate_api_key", request=NoMembers, responses=answers({200: ApiKeyWithSecret}))
+    @extend_schema(
+        operation_id="rotate_api_key",
+        parameters=[IDEMPOTENCY_KEY],
+        request=NoMembers,
+        responses=answers({200: ApiKeyWithSecret}),
+    )
+    @once
     def post(self, request: Request, api_key_id: UUID) -> Response:
         self.no_body(request)
         row, secret = rotate_api_key(tenant_id=self.tenant_id, api_key_id=api_key_id)

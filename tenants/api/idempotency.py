@@ -1,16 +1,20 @@
-"""The Idempotency-Key header of a request, and the replay of the answer it stands for."""
+"""The Idempotency-Key header of a request, the answer that is kept under it, and its replay."""
 
 import hashlib
 import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Concatenate
 from uuid import UUID
 
 import orjson
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from holdfast.kernel.errors import IdempotencyKeyInvalid, IdempotencyKeyMissing
+from holdfast.kernel.errors import IdempotencyKeyInvalid, IdempotencyKeyMissing, Refusal
 from holdfast.kernel.problems import PROBLEM_MEDIA_TYPE
-from tenants.idempotency import Claim, StoredAnswer
+from tenants.idempotency import Claim, StoredAnswer, store_answers, stored_answers
+from tenants.scope import tenant_transaction
 
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 _FIRST_ERROR = 400
@@ -42,3 +46,40 @@ def replayed(request: Request, answer: StoredAnswer) -> Response:
         return Response(answer.body, status=answer.status, headers=headers)
     body = {**answer.body, "request_id": getattr(request, "request_id", None)}
     return Response(body, status=answer.status, headers=headers, content_type=PROBLEM_MEDIA_TYPE)
+
+
+def once[**P](method: Callable[Concatenate[Any, Request, P], Response]) -> Callable[..., Response]:
+    """For the POST of a TenantView: under a key it takes effect once, and its first answer is kept.
+
+    The view runs inside the transaction that keeps the answer, so that both are there or neither is.
+    """
+
+    @wraps(method)
+    def answered(view: Any, request: Request, *args: P.args, **kwargs: P.kwargs) -> Response:
+        claim = claim_of(request, principal_id=view.principal.api_key_id)
+        if claim is None:
+            return method(view, request, *args, **kwargs)
+        with tenant_transaction(view.tenant_id, names=[claim.lock_name]):
+            stored = stored_answers([claim]).get(claim.name)
+            if stored is not None:
+                return replayed(request, stored.replay_for(claim))
+            try:
+                response = method(view, request, *args, **kwargs)
+            except Refusal as refusal:
+                if not refusal.stored:
+                    raise
+                store_answers({claim: (refusal.status, refusal.document())})
+                kept: Refusal | Response = refusal
+            else:
+                store_answers({claim: (response.status_code, _without_secret(response.data))})
+                kept = response
+        if isinstance(kept, Refusal):
+            raise kept
+        return kept
+
+    return answered
+
+
+def _without_secret(body: dict[str, Any]) -> dict[str, Any]:
+    """A secret is shown once and kept nowhere: it is null in a replay."""
+    return {**body, "secret": None} if "secret" in body else body

@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from holdfast.kernel.errors import IdempotencyKeyReused, Invalid
+from holdfast.kernel.errors import Invalid
 from reservations.allocation.allocator import allocate
-from reservations.allocation.requests import Granted, HoldRequest, Outcome, Refused, Replayed
-from reservations.errors import LimitExceeded, NotOnSale, SoldOut, UnitsUnavailable
+from reservations.allocation.requests import Granted, HoldRequest, Outcome, Refused
+from reservations.errors import LimitExceeded, SoldOut, UnitsUnavailable
 from reservations.models import Event, Unit
 from tenants.idempotency import Claim
 from tenants.models import ApiKey
@@ -113,99 +113,3 @@ def test_a_named_unit_that_its_request_does_not_get_is_left_for_those_who_take_a
     hall = make_hall(2)
     outcomes = hall.decide(hall.ask(labels=("U-1", "nowhere")), hall.ask("bob", quantity=2))
     assert refusals(outcomes) == [Invalid, None]
-
-
-def test_whoever_takes_any_is_not_overtaken_because_of_a_bad_request(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(2)
-    bad, first, second = hall.ask(labels=("U-1", "nowhere")), hall.ask("bob", quantity=2), hall.ask("cem", quantity=1)
-    assert refusals(hall.decide(bad, first, second)) == [Invalid, None, SoldOut]
-
-
-def test_a_limit_is_shared_by_the_requests_of_one_customer(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(6, units_per_customer_max=3)
-    outcomes = hall.decide(
-        hall.ask("ada", quantity=2),
-        hall.ask("ADA ", quantity=2),
-        hall.ask("bob", quantity=2),
-        hall.ask("Ada", quantity=1),
-    )
-    assert refusals(outcomes) == [None, LimitExceeded, None, None]
-    assert refusals(hall.decide(hall.ask("ada", quantity=1))) == [LimitExceeded]
-
-
-def test_a_request_that_gets_nothing_uses_up_no_allowance(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(2, units_per_customer_max=2)
-    assert refusals(hall.decide(hall.ask("bob", labels=("U-1",)))) == [None]
-    outcomes = hall.decide(hall.ask(labels=("U-1", "U-2")), hall.ask(quantity=2), hall.ask(quantity=1))
-    assert refusals(outcomes) == [UnitsUnavailable, SoldOut, None]
-
-
-def test_requests_of_several_events_are_answered_by_their_own_rules(
-    make_hall: Callable[..., Hall], make_event: Callable[..., Event], make_units: Callable[..., list[Unit]]
-) -> None:
-    hall = make_hall(2)
-
-    class Same:
-        id = hall.tenant_id
-
-    other = make_event(Same, currency="JPY", hold_ttl_seconds=60)
-    make_units(Same, other, labels=["U-1"], price_amount=80)
-    closed = make_event(Same, status="closed")
-    first, second, third = hall.decide(
-        hall.ask(labels=("U-1",)),
-        hall.ask(event_id=other.id, labels=("U-1",)),
-        hall.ask(event_id=closed.id, quantity=1),
-    )
-    assert isinstance(first, Granted)
-    assert isinstance(second, Granted)
-    assert (first.body["event"], first.body["seconds_left"]) == (str(hall.event.id), 600)
-    assert (second.body["event"], second.body["seconds_left"]) == (str(other.id), 60)
-    assert second.body["total"] == {"amount": 80, "currency": "JPY"}
-    assert refusals([third]) == [NotOnSale]
-
-
-def test_one_key_twice_in_a_batch_is_one_hold(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(3)
-    first, again, alone = hall.decide(
-        hall.ask(key="k", quantity=1), hall.ask(key="k", quantity=1), hall.ask(key="other", quantity=1)
-    )
-    assert isinstance(first, Granted)
-    assert isinstance(again, Replayed)
-    assert (again.answer.status, again.answer.body) == (201, first.body)
-    assert isinstance(alone, Granted)
-    assert rows_of(hall.tenant_id) == {"holds": 2, "units": {"available": 1, "held": 2}}
-    (later,) = hall.decide(hall.ask(key="k", quantity=1))
-    assert isinstance(later, Replayed)
-    assert later.answer.body == first.body
-
-
-def test_one_key_for_two_requests_of_a_batch_is_refused_to_the_second(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(3)
-    outcomes = hall.decide(hall.ask(key="k", quantity=1), hall.ask(key="k", body=b"y", quantity=2))
-    assert refusals(outcomes) == [None, IdempotencyKeyReused]
-    assert rows_of(hall.tenant_id)["holds"] == 1
-
-
-def test_a_stored_refusal_is_the_answer_to_its_repeat_too(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(1)
-    first, again = hall.decide(hall.ask(key="k", quantity=2), hall.ask(key="k", quantity=2))
-    assert refusals([first]) == [SoldOut]
-    assert isinstance(again, Replayed)
-    assert (again.answer.status, again.answer.body["available"]) == (409, 1)
-
-
-def test_the_repeat_of_a_refusal_that_is_not_stored_is_refused_by_itself(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(3)
-    outcomes = hall.decide(hall.ask(key="k", labels=("nowhere",)), hall.ask(key="k", labels=("nowhere",)))
-    assert refusals(outcomes) == [Invalid, Invalid]
-    assert refusals(hall.decide(hall.ask(key="k", body=b"y", quantity=1))) == [None]
-
-
-def test_a_batch_of_fifty_gives_out_what_there_is_and_no_more(make_hall: Callable[..., Hall]) -> None:
-    hall = make_hall(30)
-    outcomes = hall.decide(*(hall.ask(f"c-{number}", quantity=1) for number in range(50)))
-    granted = [outcome for outcome in outcomes if isinstance(outcome, Granted)]
-    assert list(outcomes[:30]) == granted
-    assert len({labels(outcome)[0] for outcome in granted}) == 30
-    assert refusals(outcomes[30:]) == [SoldOut] * 20
-    assert rows_of(hall.tenant_id) == {"holds": 30, "units": {"held": 30}}

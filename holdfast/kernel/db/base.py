@@ -8,10 +8,13 @@ carry them to its next user, and a statement outside a transaction has none.
 from contextvars import ContextVar
 from typing import Any
 
+from django.db import DatabaseError
 from django.db.backends.postgresql import base
 
 # e.g. {"holdfast.tenant_id": "0198…"}
 transaction_settings: ContextVar[dict[str, str] | None] = ContextVar("transaction_settings", default=None)
+# numbers of advisory locks to take along with them, in this order
+transaction_locks: ContextVar[tuple[int, ...]] = ContextVar("transaction_locks", default=())
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -22,11 +25,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
         settings = None if autocommit else transaction_settings.get()
         if not settings:
             return
-        calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+        locks = transaction_locks.get()
+        calls = ["set_config(%s, %s, true)"] * len(settings) + ["pg_advisory_xact_lock(%s)"] * len(locks)
         try:
             with self.cursor() as cursor:
-                cursor.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
+                cursor.execute(f"SELECT {', '.join(calls)}", [*(t for pair in settings.items() for t in pair), *locks])
         except Exception:
-            # Django takes a transaction that did not open for one that it need not end
-            self.close()
+            self._undo_opening()
             raise
+
+    def _undo_opening(self) -> None:
+        """Django takes a transaction that did not open for one that it need not end."""
+        try:
+            self.rollback()
+            super().set_autocommit(True)
+        except DatabaseError:
+            self.close()

@@ -11,7 +11,6 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 INTEGER_MAX = 2**31 - 1
-INTEGER_64_MAX = 2**63 - 1
 MOMENT_MIN = datetime(2000, 1, 1, tzinfo=UTC)
 MOMENT_MAX = datetime(2200, 1, 1, tzinfo=UTC)
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:[0-5]\d)", re.ASCII)
@@ -161,9 +160,7 @@ def _storable(data: Any, depth_max: int) -> bool:
             return all(_storable(part, depth_max - 1) for part in data)
         case str():
             return "\0" not in data
-        case int():
-            return -INTEGER_64_MAX <= data <= INTEGER_64_MAX
-        case float():
+        case int() | float():
             # PostgreSQL keeps a number as written out, and JSON's readers and writers end at 64 bits
-            return abs(data) < INTEGER_64_MAX
+            return -(2**63) <= data < 2**64
     return True

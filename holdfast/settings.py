@@ -23,6 +23,7 @@ AUTH_USER_MODEL = "tenants.User"
 INSTALLED_APPS = [
     "holdfast",
     "reservations",
+    "webhooks",
     "tenants",
     "unfold",
     "django.contrib.admin.apps.SimpleAdminConfig",

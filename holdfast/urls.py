@@ -12,6 +12,7 @@ from holdfast.pages import bad_request, not_found, read_only, server_error
 urlpatterns = [
     path("v1/", include("tenants.api.urls")),
     path("v1/", include("reservations.api.urls")),
+    path("v1/", include("webhooks.api.urls")),
     path("v1/openapi.json", read_only(document), name="openapi"),
     path("v1/docs", read_only(SpectacularSwaggerView.as_view(url_name="openapi"))),
     path("healthz", read_only(healthz)),

@@ -56,6 +56,27 @@ class NotOnSale(Conflict):
         super().__init__(f"The event sells nothing now: {reason.replace('_', ' ')}.", reason=reason)
 
 
+class HoldConverted(Conflict):
+    slug, title = "hold-converted", "The hold has become an order"
+
+
+class ExtensionLimit(Conflict):
+    slug, title = "extension-limit", "The hold can't be extended any more"
+
+
+class Gone(Refusal):
+    status, slug, title = 410, "gone", "It has ended"
+    stored = True
+
+
+class HoldExpired(Gone):
+    slug, title = "hold-expired", "The hold's time has passed"
+
+
+class HoldReleased(Gone):
+    slug, title = "hold-released", "The hold was released"
+
+
 class LimitExceeded(Refusal):
     status, slug, title = 422, "limit-exceeded", "That is more than the limit"
 

@@ -1,25 +1,57 @@
 """Expiry: ending the holds whose time has passed."""
 
-from collections.abc import Collection
 from uuid import UUID
 
 from django.db.models import Q
 
-from holdfast.kernel.clock import Now
+from holdfast.kernel.clock import Now, database_now
 from reservations.locks import lock_lapsed_holds, lock_units
+from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
+from tenants.scope import tenant_transaction
+from webhooks.outbox import publish
+
+BATCH_HOLDS_MAX = 500
 
 
-def expire_lapsed_holds(in_the_way: Q, event_ids: Collection[UUID]) -> int:
-    """Expire the lapsed holds of these events that stand in the way, and free their units; answers how many.
+def expire_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> int:
+    """Expire the lapsed holds among these, free their units and say so; answers how many.
 
     Part of a larger transaction: call it before that locks any unit, since holds come before units in the lock order.
     A hold that another transaction has locked is left to it.
     """
-    lapsed = [hold.id for hold in lock_lapsed_holds(in_the_way, event_ids)]
+    lapsed = lock_lapsed_holds(wanted, count_max=count_max)
     if not lapsed:
         return 0
-    units = [unit.id for unit in lock_units(Q(hold_id__in=lapsed))]
-    Hold.objects.filter(id__in=lapsed, status=HoldStatus.ACTIVE).update(status=HoldStatus.EXPIRED, ended_at=Now())
-    Unit.objects.filter(id__in=units, hold_id__in=lapsed).update(status=UnitStatus.AVAILABLE, hold=None)
+    ids = [hold.id for hold in lapsed]
+    units = [unit.id for unit in lock_units(Q(hold_id__in=ids))]
+    Hold.objects.filter(id__in=ids, status=HoldStatus.ACTIVE).update(status=HoldStatus.EXPIRED, ended_at=Now())
+    Unit.objects.filter(id__in=units, hold_id__in=ids).update(status=UnitStatus.AVAILABLE, hold=None)
+    now = database_now()
+    for hold in lapsed:
+        hold.status = HoldStatus.EXPIRED
+    publish([hold_fact("hold.expired", hold, now) for hold in lapsed])
     return len(lapsed)
+
+
+def sweep() -> int:
+    """Expire every lapsed hold of every tenant, in transactions of at most BATCH_HOLDS_MAX holds; answers how many.
+
+    What another process expires meanwhile is left to it: two sweeps share the work.
+    """
+    expired = 0
+    for tenant_id in _tenants_with_lapsed_holds():
+        while count := sweep_tenant(tenant_id):
+            expired += count
+    return expired
+
+
+def sweep_tenant(tenant_id: UUID) -> int:
+    """Expire the oldest lapsed holds of the tenant, at most BATCH_HOLDS_MAX; answers how many."""
+    with tenant_transaction(tenant_id):
+        return expire_lapsed_holds(Q(), count_max=BATCH_HOLDS_MAX)
+
+
+def _tenants_with_lapsed_holds() -> list[UUID]:
+    lapsed = Hold.everywhere.filter(status=HoldStatus.ACTIVE, expires_at__lte=Now())
+    return list(lapsed.order_by("tenant_id").values_list("tenant_id", flat=True).distinct())

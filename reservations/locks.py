@@ -24,11 +24,22 @@ def lock_event(event_id: UUID) -> Event | None:
     return Event.objects.select_for_update(no_key=True).filter(id=event_id).first()
 
 
-def lock_lapsed_holds(in_the_way: Q, event_ids: Collection[UUID]) -> list[Hold]:
-    """The active holds of these events that are past their end and stand in the way, locked by id; those that another
-    transaction has locked are left to it."""
-    lapsed = Hold.objects.filter(in_the_way, event_id__in=event_ids, status=HoldStatus.ACTIVE, expires_at__lte=Now())
-    return list(lapsed.order_by("id").select_for_update(skip_locked=True, no_key=True))
+def lock_hold(hold_id: UUID) -> Hold | None:
+    """The hold with its event, the hold locked; None where there is none."""
+    return _locked(Hold.objects.select_related("event").filter(id=hold_id)).first()
+
+
+def lock_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> list[Hold]:
+    """The active holds among these that are past their end, with their events; the oldest `count_max` of them.
+
+    Those that another transaction has locked are left to it, so this never waits, and their order does not matter.
+    """
+    lapsed = Hold.objects.select_related("event").filter(wanted, status=HoldStatus.ACTIVE, expires_at__lte=Now())
+    return list(_locked(lapsed.order_by("expires_at"), skip_locked=True)[:count_max])
+
+
+def _locked(holds: QuerySet[Hold], *, skip_locked: bool = False) -> QuerySet[Hold]:
+    return holds.select_for_update(of=("self",), no_key=True, skip_locked=skip_locked)
 
 
 def lock_units(wanted: Q) -> list[Unit]:

@@ -47,10 +47,10 @@ IDEMPOTENCY_KEY = OpenApiParameter(
 )
 
 
-def answers(successes: Mapping[int, Any]) -> dict[Any, Any]:
-    """The responses of an operation: its successes, and the problems that any call may answer."""
+def answers(successes: Mapping[int, Any], *more_problems: int) -> dict[Any, Any]:
+    """The responses of an operation: its successes, the problems that any call may answer, and its own."""
     found: dict[Any, Any] = dict(successes)
-    for status in COMMON_PROBLEMS:
+    for status in (*COMMON_PROBLEMS, *more_problems):
         found[status, PROBLEM] = Problem
     return found
 

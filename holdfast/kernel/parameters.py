@@ -1,12 +1,14 @@
 """Query parameters, read strictly: one that is wrong is told by name. Each reader gives None where there is none."""
 
 from collections.abc import Collection
+from datetime import datetime
 from uuid import UUID
 
 from django.http import QueryDict
+from rest_framework.exceptions import ValidationError
 
 from holdfast.kernel.errors import Invalid
-from holdfast.kernel.fields import parse_id
+from holdfast.kernel.fields import MomentField, parse_id
 
 
 def text_parameter(query: QueryDict, name: str) -> str | None:
@@ -32,3 +34,15 @@ def id_parameter(query: QueryDict, name: str) -> UUID | None:
     if text is not None and value is None:
         raise Invalid.parameter(name, "invalid", "Is not an id.")
     return value
+
+
+def moment_parameter(query: QueryDict, name: str) -> datetime | None:
+    """A time in RFC 3339 with an offset. Raises Invalid."""
+    text = query.get(name)
+    if text is None:
+        return None
+    try:
+        return MomentField().to_internal_value(text)
+    except ValidationError as error:
+        (fault,) = error.detail
+        raise Invalid.parameter(name, fault.code, str(fault)) from error

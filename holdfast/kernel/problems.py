@@ -24,6 +24,7 @@ _TITLES = {
     403: ("forbidden", "This API key may not do that"),
     404: (NotFound.slug, NotFound.title),
     405: ("method-not-allowed", "This path has no such method"),
+    410: ("gone", "It has ended"),
     413: ("body-too-large", "The body is too large"),
     415: ("unsupported-media-type", "The body must be application/json"),
     429: ("too-many-requests", "Too many requests"),

@@ -13,9 +13,11 @@ from reservations.allocation.decide import Table, refuse_by_rules
 from reservations.allocation.gather import Batch, gather, lock_table
 from reservations.allocation.requests import Contended, Demand, Granted, HoldRequest, Outcome, Refused, Replayed
 from reservations.errors import SoldOut, UnitsUnavailable
+from reservations.messages import hold_fact
 from reservations.models import Hold, Unit, UnitStatus
 from reservations.queries.holds import LAPSED, hold_json, item_json
 from tenants.idempotency import Claim, StoredAnswer, store_answers
+from webhooks.outbox import publish
 
 
 class GuardFailed(RuntimeError):
@@ -100,6 +102,7 @@ def _write(batch: Batch) -> None:
     flipped = _flip(ids, owner)
     if flipped != len(ids):
         raise GuardFailed(f"{flipped} of {len(ids)} units were available")
+    publish([hold_fact("hold.created", hold, hold.created_at, is_first=True) for hold, _ in grants])
 
 
 def _flip(ids: Collection[UUID], owner: Case) -> int:

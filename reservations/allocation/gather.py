@@ -90,7 +90,7 @@ def lock_table(batch: Batch) -> Table[Any, Demand]:
             demand[request.demand] = demand.get(request.demand, 0) + request.quantity
     table: Table[Any, Demand] = Table(in_use=_in_use(batch, requests))
     if requests:
-        expire_lapsed_holds(_in_the_way(named, demand), {request.event_id for request in requests})
+        expire_lapsed_holds(_in_the_way(named, demand) & Q(event_id__in={request.event_id for request in requests}))
     if named:
         table.lay_named(lock_units(named))
     locked = set(table.by_id)

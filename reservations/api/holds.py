@@ -20,6 +20,7 @@ from reservations.api.shown import HoldShown
 from reservations.customers import customer_key, normalised
 from reservations.models import Hold, HoldStatus, Unit
 from reservations.models.event import HOLD_TTL_SECONDS_MAX, HOLD_TTL_SECONDS_MIN, UNITS_PER_HOLD_MAX
+from reservations.operations.holds import extend_hold, release_hold
 from reservations.queries.holds import get_hold, having_status, hold_json, holds_now
 from tenants.api.idempotency import claim_of, replayed
 from tenants.api.views import TenantView
@@ -148,6 +149,34 @@ class OneHold(TenantView):
     def get(self, request: Request, hold_id: UUID) -> Response:
         with tenant_transaction(self.tenant_id):
             return Response(_shown(get_hold(hold_id)))
+
+
+class ExtendBody(StrictSerializer):
+    seconds = StrictIntegerField(
+        required=False, allow_null=True, min_value=HOLD_TTL_SECONDS_MIN, max_value=HOLD_TTL_SECONDS_MAX
+    )
+
+
+class ExtendHold(TenantView):
+    scopes = ("holds",)
+
+    @extend_schema(operation_id="extend_hold", request=ExtendBody, responses=answers({200: HoldShown}, 410))
+    def post(self, request: Request, hold_id: UUID) -> Response:
+        seconds = self.optional_body(request, ExtendBody).get("seconds")
+        return Response(_shown(extend_hold(tenant_id=self.tenant_id, hold_id=hold_id, seconds=seconds)))
+
+
+class ReleaseBody(StrictSerializer):
+    reason = TextField(required=False, allow_null=True, allow_blank=True, max_length=Hold.RELEASE_REASON_LENGTH_MAX)
+
+
+class ReleaseHold(TenantView):
+    scopes = ("holds",)
+
+    @extend_schema(operation_id="release_hold", request=ReleaseBody, responses=answers({200: HoldShown}, 410))
+    def post(self, request: Request, hold_id: UUID) -> Response:
+        reason = self.optional_body(request, ReleaseBody).get("reason") or ""
+        return Response(_shown(release_hold(tenant_id=self.tenant_id, hold_id=hold_id, reason=reason)))
 
 
 def _shown(hold: Any) -> dict[str, Any]:

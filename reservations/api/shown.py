@@ -98,5 +98,7 @@ class HoldShown(serializers.Serializer[Any]):
     expires_at = serializers.DateTimeField()
     seconds_left = serializers.IntegerField()
     extensions_left = serializers.IntegerField()
+    ended_at = serializers.DateTimeField(allow_null=True)
+    release_reason = serializers.CharField(allow_null=True)
     order = serializers.UUIDField(allow_null=True)
     metadata = serializers.DictField()

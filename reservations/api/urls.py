@@ -15,4 +15,6 @@ urlpatterns = [
     path("events/<uuid:event_id>/units/unblock", units.UnblockUnits.as_view()),
     path("holds", holds.Holds.as_view()),
     path("holds/<uuid:hold_id>", holds.OneHold.as_view()),
+    path("holds/<uuid:hold_id>/extend", holds.ExtendHold.as_view()),
+    path("holds/<uuid:hold_id>/release", holds.ReleaseHold.as_view()),
 ]

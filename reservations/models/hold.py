@@ -27,6 +27,7 @@ class Hold(TenantModel):
     the digest of the customer's text as limits and filters compare it; see `reservations.customers`."""
 
     CUSTOMER_LENGTH_MAX = 200
+    RELEASE_REASON_LENGTH_MAX = 200
 
     event = models.ForeignKey(Event, models.PROTECT, db_constraint=False, db_index=False, related_name="holds")
     status = models.CharField(max_length=9, choices=HoldStatus.choices, default=HoldStatus.ACTIVE)
@@ -42,6 +43,7 @@ class Hold(TenantModel):
     # a hold that was given no end has none of its time left
     expires_at = models.DateTimeField(db_default=Now())
     ended_at = models.DateTimeField(null=True)
+    release_reason = models.CharField(max_length=RELEASE_REASON_LENGTH_MAX, blank=True, default="")
 
     class Meta(TenantModel.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [

@@ -11,11 +11,14 @@ from holdfast.kernel.db.errors import constraint_name
 from holdfast.kernel.errors import FieldError, Invalid, NotFound
 from reservations.errors import InvalidTransition
 from reservations.locks import lock_event
+from reservations.messages import event_fact
 from reservations.models import Event, EventStatus, PausedReason
 from reservations.models.event import EVENT_MOVES
 from tenants.scope import tenant_transaction
+from webhooks.outbox import publish
 
 _SLUG_TAKEN = "event_slug_is_unique_in_its_tenant"
+PAST = {"publish": "published", "pause": "paused", "resume": "resumed", "close": "closed"}
 _IN_ORDER = (("starts_at", "ends_at"), ("sales_open_at", "sales_close_at"))
 
 
@@ -53,6 +56,11 @@ def pause_event(*, tenant_id: UUID, event_id: UUID) -> Event:
     return _move(tenant_id, event_id, "pause", paused_reason=PausedReason.ORGANIZER)
 
 
+def pause_event_for_invariant(*, tenant_id: UUID, event_id: UUID) -> Event:
+    """`on_sale → paused`, because a promise is broken. Raises NotFound, InvalidTransition."""
+    return _move(tenant_id, event_id, "pause", paused_reason=PausedReason.INVARIANT)
+
+
 def resume_event(*, tenant_id: UUID, event_id: UUID) -> Event:
     """`paused → on_sale`. Raises NotFound, InvalidTransition."""
     return _move(tenant_id, event_id, "resume")
@@ -72,6 +80,7 @@ def _move(tenant_id: UUID, event_id: UUID, move: str, paused_reason: PausedReaso
             raise NotFound
         if not moved:
             raise InvalidTransition(f"An event that is {event.get_status_display().lower()} can't {move}.")
+        publish([event_fact(f"event.{PAST[move]}", event)])
     return event
 
 

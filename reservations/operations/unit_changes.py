@@ -64,8 +64,7 @@ def delete_units(*, tenant_id: UUID, unit_ids: Collection[UUID]) -> int:
 def _lock(unit_ids: Collection[UUID]) -> list[Unit]:
     """The units, locked; those whose hold had lapsed are available again."""
     wanted = Unit.objects.filter(id__in=unit_ids)
-    event_ids = set(wanted.values_list("event_id", flat=True))
-    expire_lapsed_holds(Q(id__in=wanted.values("hold_id")), event_ids)
+    expire_lapsed_holds(Q(id__in=wanted.values("hold_id")))
     return lock_units(Q(id__in=unit_ids))
 
 

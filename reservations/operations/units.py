@@ -128,9 +128,7 @@ def _switch(tenant_id: UUID, event_id: UUID, labels: Sequence[str], source: Unit
     with tenant_transaction(tenant_id):
         if not Event.objects.filter(id=event_id).exists():
             raise NotFound
-        expire_lapsed_holds(
-            Q(id__in=Unit.objects.filter(event_id=event_id, label__in=labels).values("hold_id")), [event_id]
-        )
+        expire_lapsed_holds(Q(id__in=Unit.objects.filter(event_id=event_id, label__in=labels).values("hold_id")))
         units = lock_units(Q(event_id=event_id, label__in=labels))
         known = {unit.label for unit in units}
         unknown = [

@@ -47,6 +47,11 @@ def item_json(unit: Unit, event: Event) -> dict[str, Any]:
     }
 
 
+def _ended_at(hold: Hold, status: HoldStatus) -> datetime | None:
+    """When it ended; a hold that has lapsed did so at its end, whenever that is written down."""
+    return hold.expires_at if status == HoldStatus.EXPIRED else hold.ended_at
+
+
 def hold_json(hold: Hold, event: Event, now: datetime) -> dict[str, Any]:
     """A hold as its GET shows it at `now` (the database's time)."""
     lapsed = hold.status == HoldStatus.ACTIVE and hold.expires_at <= now
@@ -64,6 +69,8 @@ def hold_json(hold: Hold, event: Event, now: datetime) -> dict[str, Any]:
         "expires_at": rfc3339(hold.expires_at),
         "seconds_left": seconds_left,
         "extensions_left": max(0, event.hold_extensions_max - hold.extensions_used),
+        "ended_at": rfc3339(_ended_at(hold, status)),
+        "release_reason": hold.release_reason or None,
         "order": None,
         "metadata": hold.metadata,
     }

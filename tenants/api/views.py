@@ -57,10 +57,13 @@ class TenantView(APIView):
         validated: dict[str, Any] = serializer.validated_data
         return validated
 
+    def optional_body(self, request: Request, serializer_class: type[BaseSerializer[Any]]) -> dict[str, Any]:
+        """The validated body, `{}` where there is none. Raises ValidationError where it is wrong."""
+        return self.body(request, serializer_class) if has_body(request) else {}
+
     def no_body(self, request: Request) -> None:
         """For calls that take no body: an empty object is fine too. Raises ValidationError for any member."""
-        if has_body(request):
-            NoMembers(data=request.data).is_valid(raise_exception=True)
+        self.optional_body(request, NoMembers)
 
     def list_name(self, request: Request) -> str:
         """Whose list it is: binds a cursor to the tenant and the path."""

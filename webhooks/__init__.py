@@ -1,0 +1,1 @@
+"""Facts for other systems: what was committed, in order. Knows no reservations."""

@@ -1,0 +1,5 @@
+"""The outbox."""
+
+from webhooks.models.message import Message
+
+__all__ = ["Message"]

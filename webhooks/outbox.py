@@ -1,0 +1,67 @@
+"""The one door to the outbox: what commits with its fact is never lost, what rolls back was never said."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import orjson
+from django.db import transaction
+from django.db.models import Max
+
+from tenants.scope import current_tenant_id
+from webhooks.models import Message
+
+
+class NoTransaction(RuntimeError):
+    """A message can only be written in the transaction of its fact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What happened to whom: `data` is the subject as its GET shows it at that moment, without tokens or secrets.
+
+    `is_first` says that the subject was made just now, so that nothing can have been said of it before.
+    """
+
+    type: str
+    subject_type: str
+    subject_id: UUID
+    data: Mapping[str, Any]
+    is_first: bool = False
+
+
+def publish(facts: Sequence[Fact]) -> None:
+    """Write a message for each fact, in their order. One statement for facts that are the first of their subject, two
+    for others.
+
+    The caller holds each subject's row lock (or has just made it), so that its sequence has no gaps and no doubles.
+    Raises NoTransaction outside of a tenant transaction.
+    """
+    if not facts:
+        return
+    if not transaction.get_connection().in_atomic_block:
+        raise NoTransaction
+    tenant_id = current_tenant_id()
+    last = _last_sequences({fact.subject_id for fact in facts if not fact.is_first})
+    messages = []
+    for fact in facts:
+        sequence = last[fact.subject_id] = last.get(fact.subject_id, 0) + 1
+        messages.append(
+            Message(
+                tenant_id=tenant_id,
+                type=fact.type,
+                subject_type=fact.subject_type,
+                subject_id=fact.subject_id,
+                sequence=sequence,
+                payload=orjson.dumps(fact.data).decode(),
+            )
+        )
+    Message.objects.bulk_create(messages)
+
+
+def _last_sequences(subject_ids: Collection[UUID]) -> dict[UUID, int]:
+    if not subject_ids:
+        return {}
+    rows = Message.objects.filter(subject_id__in=subject_ids).values_list("subject_id").annotate(Max("sequence"))
+    return dict(rows)

@@ -1,0 +1,1 @@
+"""Reads of the outbox: no locks, no writes."""

@@ -107,6 +107,22 @@ if ENVIRONMENT.owner:
 DATABASE_ROUTERS = ["holdfast.kernel.db.router.Router"]
 
 REDIS_URL = ENVIRONMENT.redis_url
+# Redis only wakes: what is asked of it must never be waited for
+REDIS_TIMEOUT_SECONDS = 1.0
+RQ_QUEUES = {
+    name: {
+        "URL": REDIS_URL,
+        "DEFAULT_TIMEOUT": 60,
+        "SERIALIZER": "rq.serializers.JSONSerializer",
+        "REDIS_CLIENT_KWARGS": {
+            "socket_timeout": REDIS_TIMEOUT_SECONDS,
+            "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
+        },
+    }
+    for name in ("holds", "watch")
+}
+# django-rq is used and not installed: its pages are open to any staff, who could empty a queue
+RQ_SHOW_ADMIN_LINK = False
 
 LOGGING = configured()
 

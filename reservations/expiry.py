@@ -1,10 +1,14 @@
 """Expiry: ending the holds whose time has passed."""
 
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 from uuid import UUID
 
 from django.db.models import Q
 
 from holdfast.kernel.clock import Now, database_now
+from holdfast.kernel.jobs import wake_at
 from reservations.locks import lock_lapsed_holds, lock_units
 from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
@@ -32,6 +36,14 @@ def expire_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> int:
         hold.status = HoldStatus.EXPIRED
     publish([hold_fact("hold.expired", hold, now) for hold in lapsed])
     return len(lapsed)
+
+
+def wake_at_the_end(holds: Sequence[Hold]) -> None:
+    """Have these holds expired at their end, once they are committed: those that end together by one job."""
+    for end, group in groupby(sorted(holds, key=attrgetter("expires_at")), key=attrgetter("expires_at")):
+        ending = list(group)
+        ids = [str(hold.id) for hold in ending]
+        wake_at(end, "holds", "reservations.jobs.expire_holds", str(ending[0].tenant_id), ids)
 
 
 def sweep() -> int:

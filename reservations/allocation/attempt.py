@@ -13,6 +13,7 @@ from reservations.allocation.decide import Table, refuse_by_rules
 from reservations.allocation.gather import Batch, gather, lock_table
 from reservations.allocation.requests import Contended, Demand, Granted, HoldRequest, Outcome, Refused, Replayed
 from reservations.errors import SoldOut, UnitsUnavailable
+from reservations.expiry import wake_at_the_end
 from reservations.messages import hold_fact
 from reservations.models import Hold, Unit, UnitStatus
 from reservations.queries.holds import LAPSED, hold_json, item_json
@@ -103,6 +104,7 @@ def _write(batch: Batch) -> None:
     if flipped != len(ids):
         raise GuardFailed(f"{flipped} of {len(ids)} units were available")
     publish([hold_fact("hold.created", hold, hold.created_at, is_first=True) for hold, _ in grants])
+    wake_at_the_end([hold for hold, _ in grants])
 
 
 def _flip(ids: Collection[UUID], owner: Case) -> int:

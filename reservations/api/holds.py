@@ -22,7 +22,7 @@ from reservations.models import Hold, HoldStatus, Unit
 from reservations.models.event import HOLD_TTL_SECONDS_MAX, HOLD_TTL_SECONDS_MIN, UNITS_PER_HOLD_MAX
 from reservations.operations.holds import extend_hold, release_hold
 from reservations.queries.holds import get_hold, having_status, hold_json, holds_now
-from tenants.api.idempotency import claim_of, replayed
+from tenants.api.idempotency import claim_of, once, replayed
 from tenants.api.views import TenantView
 from tenants.scope import tenant_transaction
 
@@ -160,7 +160,13 @@ class ExtendBody(StrictSerializer):
 class ExtendHold(TenantView):
     scopes = ("holds",)
 
-    @extend_schema(operation_id="extend_hold", request=ExtendBody, responses=answers({200: HoldShown}, 410))
+    @extend_schema(
+        operation_id="extend_hold",
+        parameters=[IDEMPOTENCY_KEY],
+        request=ExtendBody,
+        responses=answers({200: HoldShown}, 410),
+    )
+    @once
     def post(self, request: Request, hold_id: UUID) -> Response:
         seconds = self.optional_body(request, ExtendBody).get("seconds")
         return Response(_shown(extend_hold(tenant_id=self.tenant_id, hold_id=hold_id, seconds=seconds)))
@@ -173,7 +179,13 @@ class ReleaseBody(StrictSerializer):
 class ReleaseHold(TenantView):
     scopes = ("holds",)
 
-    @extend_schema(operation_id="release_hold", request=ReleaseBody, responses=answers({200: HoldShown}, 410))
+    @extend_schema(
+        operation_id="release_hold",
+        parameters=[IDEMPOTENCY_KEY],
+        request=ReleaseBody,
+        responses=answers({200: HoldShown}, 410),
+    )
+    @once
     def post(self, request: Request, hold_id: UUID) -> Response:
         reason = self.optional_body(request, ReleaseBody).get("reason") or ""
         return Response(_shown(release_hold(tenant_id=self.tenant_id, hold_id=hold_id, reason=reason)))

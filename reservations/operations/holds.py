@@ -10,6 +10,7 @@ from django.db.models.functions import Greatest
 from holdfast.kernel.clock import Now
 from holdfast.kernel.errors import Invalid, NotFound
 from reservations.errors import ExtensionLimit, HoldConverted, HoldExpired, HoldReleased
+from reservations.expiry import wake_at_the_end
 from reservations.locks import lock_hold, lock_units
 from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
@@ -43,7 +44,9 @@ def extend_hold(*, tenant_id: UUID, hold_id: UUID, seconds: int | None = None) -
         if not extended:
             _refuse_ended(get_hold(hold_id))
             raise ExtensionLimit(f"It was extended {hold.extensions_used} times, and may be no more.")
-        return _said("hold.extended", hold_id)
+        extended_hold = _said("hold.extended", hold_id)
+        wake_at_the_end([extended_hold])
+        return extended_hold
 
 
 def release_hold(*, tenant_id: UUID, hold_id: UUID, reason: str = "") -> Any:

@@ -1,0 +1,65 @@
+"""Wake-ups: jobs in Redis that make something happen sooner than it would anyway.
+
+The truth is in PostgreSQL, and something there is always found again without a job. So a wake-up is asked for after the
+commit, waits for nothing, and is given up where Redis does not answer.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import cache, partial
+from threading import Lock
+from typing import Any
+
+import structlog
+from django.db import transaction
+from django_rq import get_queue
+from redis import RedisError
+from rq import Queue
+
+logger = structlog.get_logger(__name__)
+FAILURE_KEPT_SECONDS = 7 * 24 * 3600
+# after Redis failed to answer, nobody asks it for so long
+GIVEN_UP_SECONDS = 5.0
+
+_lock = Lock()
+_given_up_until = 0.0
+
+
+def wake(queue_name: str, function: str, *args: Any) -> None:
+    """Run `function` (a dotted path) on that queue soon after the commit. Arguments are JSON."""
+    _after_commit(lambda: _queue(queue_name).enqueue(function, *args, **_KEPT))
+
+
+def wake_at(moment: datetime, queue_name: str, function: str, *args: Any) -> None:
+    """Run `function` (a dotted path) on that queue soon after that moment. Arguments are JSON."""
+    # RQ keeps whole seconds and cuts off the rest: without one more, it would run too early and find nothing to do
+    late = moment + timedelta(seconds=1)
+    _after_commit(lambda: _queue(queue_name).enqueue_at(late, function, *args, **_KEPT))
+
+
+_KEPT = {"result_ttl": 0, "failure_ttl": FAILURE_KEPT_SECONDS}
+
+
+@cache
+def _queue(name: str) -> Queue:
+    """With the connections of this process: django-rq would open one each time."""
+    return get_queue(name)
+
+
+def _after_commit(enqueue: Callable[[], Any]) -> None:
+    # RQ's own delayed jobs don't wait for the commit, and would run after a rollback, too
+    transaction.on_commit(partial(_try, enqueue))
+
+
+def _try(enqueue: Callable[[], Any]) -> None:
+    global _given_up_until  # noqa: PLW0603 - one state a process, under a lock
+    with _lock:
+        if time.monotonic() < _given_up_until:
+            return
+    try:
+        enqueue()
+    except (RedisError, OSError) as error:
+        with _lock:
+            _given_up_until = time.monotonic() + GIVEN_UP_SECONDS
+        logger.warning("wake_up_given_up", error=type(error).__name__, for_seconds=GIVEN_UP_SECONDS)

@@ -1,0 +1,84 @@
+"""What happens again and again: which job, on which queue, how often; and the loop that asks for it.
+
+Two loops at once do no harm: the jobs share their work by skipping what is locked. A loop that dies is restarted by the
+supervisor; what was due meanwhile is found by the next round.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+from django.conf import settings
+from redis import Redis, RedisError
+from rq import Queue
+from rq.scheduler import RQScheduler
+from rq.serializers import JSONSerializer
+
+logger = structlog.get_logger(__name__)
+TICK_SECONDS = 1.0
+# enough jobs wait already: a queue that nobody works on must not grow
+WAITING_MAX = 20
+RESULT_KEPT_SECONDS = 0
+FAILURE_KEPT_SECONDS = 7 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """A job to be asked for every so often."""
+
+    every_seconds: float
+    queue: str
+    function: str
+
+
+PERIODIC: Sequence[Periodic] = (
+    Periodic(15, "holds", "reservations.jobs.sweep"),
+    Periodic(60, "watch", "reservations.jobs.watch_invariants"),
+)
+
+
+class Runner:
+    """One loop: moves jobs that are due to their queues, and asks for the periodic ones."""
+
+    def __init__(self, connection: Redis, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._queues = {
+            name: Queue(name, connection=connection, serializer=JSONSerializer) for name in settings.RQ_QUEUES
+        }
+        self._scheduler = RQScheduler(
+            list(self._queues.values()), connection, interval=int(TICK_SECONDS), serializer=JSONSerializer
+        )
+        self._due = dict.fromkeys(PERIODIC, self._clock())
+
+    def tick(self) -> None:
+        """One round. Raises RedisError."""
+        self._scheduler.acquire_locks()  # or refresh them: of two loops one moves a queue's jobs
+        self._scheduler.enqueue_scheduled_jobs()
+        for periodic, due in self._due.items():
+            if self._clock() >= due:
+                self._ask_for(periodic)
+                self._due[periodic] = self._clock() + periodic.every_seconds
+
+    def stop(self) -> None:
+        """Let another loop take over at once."""
+        self._scheduler.release_locks()
+
+    def _ask_for(self, periodic: Periodic) -> None:
+        queue = self._queues[periodic.queue]
+        if queue.count < WAITING_MAX:
+            queue.enqueue(periodic.function, result_ttl=RESULT_KEPT_SECONDS, failure_ttl=FAILURE_KEPT_SECONDS)
+
+
+def run_until(stopped: Callable[[float], bool]) -> None:
+    """Tick until `stopped(seconds)`, which waits for so long, says so. Redis that is away is asked again."""
+    runner = Runner(Redis.from_url(settings.REDIS_URL))
+    while not stopped(TICK_SECONDS):
+        try:
+            runner.tick()
+        except (RedisError, OSError) as error:
+            logger.warning("redis_is_away", error=type(error).__name__)
+    try:
+        runner.stop()
+    except (RedisError, OSError):
+        logger.warning("redis_is_away")

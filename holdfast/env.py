@@ -49,6 +49,7 @@ class Environment:
     allowed_hosts: tuple[str, ...]
     csrf_trusted_origins: tuple[str, ...]
     redis_url: str = field(repr=False)
+    metrics_token: str = field(repr=False)
     owner: Database | None
     app: Database
     maintenance: Database
@@ -71,6 +72,7 @@ def read(source: Mapping[str, str] = os.environ) -> Environment:
         allowed_hosts=_hosts(source, mode),
         csrf_trusted_origins=_words(source.get("HOLDFAST_CSRF_TRUSTED_ORIGINS", "")),
         redis_url=_redis_url(source),
+        metrics_token=source.get("HOLDFAST_METRICS_TOKEN", ""),
         owner=owner,
         app=_role(source, owner, "app", secret_key),
         maintenance=_role(source, owner, "maintenance", secret_key),

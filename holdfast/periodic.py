@@ -53,8 +53,8 @@ class Runner:
 
     def tick(self) -> None:
         """One round. Raises RedisError."""
-        self._scheduler.acquire_locks()  # or refresh them: of two loops one moves a queue's jobs
-        self._scheduler.enqueue_scheduled_jobs()
+        self._scheduler.acquire_locks()  # type: ignore[no-untyped-call]  # or refresh them: of two loops one moves a queue's jobs
+        self._scheduler.enqueue_scheduled_jobs()  # type: ignore[no-untyped-call]
         for periodic, due in self._due.items():
             if self._clock() >= due:
                 self._ask_for(periodic)
@@ -62,7 +62,7 @@ class Runner:
 
     def stop(self) -> None:
         """Let another loop take over at once."""
-        self._scheduler.release_locks()
+        self._scheduler.release_locks()  # type: ignore[no-untyped-call]
 
     def _ask_for(self, periodic: Periodic) -> None:
         queue = self._queues[periodic.queue]

@@ -5,6 +5,7 @@ from django.views.generic import RedirectView
 from drf_spectacular.views import SpectacularSwaggerView
 
 from holdfast.admin_site import organizer_site
+from holdfast.metrics import metrics
 from holdfast.observability.health import healthz, readyz
 from holdfast.openapi import document
 from holdfast.pages import bad_request, not_found, read_only, server_error
@@ -17,6 +18,7 @@ urlpatterns = [
     path("v1/docs", read_only(SpectacularSwaggerView.as_view(url_name="openapi"))),
     path("healthz", read_only(healthz)),
     path("readyz", read_only(readyz)),
+    path("metrics", read_only(metrics)),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", organizer_site.urls),
 ]

@@ -11,15 +11,12 @@ from rq.job import Job
 from rq.queue import Queue
 from rq.serializers import JSONSerializer
 
+from holdfast.kernel.jobs import heartbeat_key
+
 # how long a worker may be silent before it counts as gone
 SEEN_WITHIN_SECONDS = 60
 # a worker that waits for jobs wakes and tells that it lives this often, less RQ's margin of 15 s
 WORKER_TTL_SECONDS = 30
-
-
-def heartbeat_key(queue_name: str) -> str:
-    """Where the workers of a queue tell when they were last alive (Unix time, seconds)."""
-    return f"holdfast:worker:{queue_name}"
 
 
 class Worker(SimpleWorker):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NoReturn
 
+from holdfast.embedded.background import background_programs
 from holdfast.embedded.console import answer
 from holdfast.embedded.demo import introduction, make_demo_data, make_hold
 from holdfast.embedded.errors import BadSetting
@@ -66,7 +67,7 @@ def _run_demo(services: Services, address: Address, options: argparse.Namespace)
 
 def _programs(address: Address, workers: int) -> list[Program]:
     """Every process of a running HoldFast."""
-    return [web_program(address, workers)]
+    return [web_program(address, workers), *background_programs()]
 
 
 def _wait_until_ready(supervisor: Supervisor, address: Address) -> None:

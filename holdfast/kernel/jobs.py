@@ -26,6 +26,11 @@ _lock = Lock()
 _given_up_until = 0.0
 
 
+def heartbeat_key(queue_name: str) -> str:
+    """Where in Redis the workers of a queue tell when they were last alive (Unix time, seconds)."""
+    return f"holdfast:worker:{queue_name}"
+
+
 def wake(queue_name: str, function: str, *args: Any) -> None:
     """Run `function` (a dotted path) on that queue soon after the commit. Arguments are JSON."""
     _after_commit(lambda: _queue(queue_name).enqueue(function, *args, **_KEPT))

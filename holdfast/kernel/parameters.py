@@ -9,6 +9,7 @@ from rest_framework.exceptions import ValidationError
 
 from holdfast.kernel.errors import Invalid
 from holdfast.kernel.fields import MomentField, parse_id
+from holdfast.kernel.problems import field_errors
 
 
 def text_parameter(query: QueryDict, name: str) -> str | None:
@@ -44,5 +45,5 @@ def moment_parameter(query: QueryDict, name: str) -> datetime | None:
     try:
         return MomentField().to_internal_value(text)
     except ValidationError as error:
-        (fault,) = error.detail
-        raise Invalid.parameter(name, fault.code, str(fault)) from error
+        fault = field_errors(error.detail)[0]
+        raise Invalid.parameter(name, fault.code, fault.detail) from error

@@ -9,6 +9,8 @@ from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
 
+from holdfast.kernel.jobs import heartbeat_key
+
 logger = structlog.get_logger(__name__)
 PLAIN = "text/plain; charset=utf-8"
 REDIS_TIMEOUT_SECONDS = 2
@@ -40,10 +42,20 @@ def _database_answers() -> bool:
 
 
 def _redis_answers() -> bool:
-    with redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=REDIS_TIMEOUT_SECONDS, socket_connect_timeout=REDIS_TIMEOUT_SECONDS
-    ) as client:
+    with _redis() as client:
         return bool(client.ping())
+
+
+def _redis() -> "redis.Redis":
+    return redis.Redis.from_url(
+        settings.REDIS_URL, socket_timeout=REDIS_TIMEOUT_SECONDS, socket_connect_timeout=REDIS_TIMEOUT_SECONDS
+    )
+
+
+def _workers_were_seen_lately() -> bool:
+    """Whether each queue has a worker that told lately that it lives."""
+    with _redis() as client:
+        return all(client.exists(heartbeat_key(queue)) for queue in settings.RQ_QUEUES)
 
 
 def _migrations_are_applied() -> bool:
@@ -55,4 +67,5 @@ CHECKS: dict[str, Callable[[], bool]] = {
     "database": _database_answers,
     "redis": _redis_answers,
     "migrations": _migrations_are_applied,
+    "workers": _workers_were_seen_lately,
 }

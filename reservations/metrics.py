@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from django.db.models import Count, F, Max
+from django.db.models import Count, F, Max, Q
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 
@@ -12,11 +12,19 @@ from reservations.models import Hold, HoldStatus
 
 
 def hold_metrics() -> Iterator[Metric]:
-    """Holds whose time has passed and whose rows don't say so yet, and how late the oldest is. Raises DatabaseError."""
-    lapsed = Hold.everywhere.filter(status=HoldStatus.ACTIVE, expires_at__lte=Now())
-    found = lapsed.aggregate(count=Count("id"), lag=Max(Now() - F("expires_at")))
+    """Holds that are alive; those whose time has passed and whose rows don't say so yet, and how late the oldest is.
+
+    Raises DatabaseError.
+    """
+    lapsed = Q(expires_at__lte=Now())
+    found = Hold.everywhere.filter(status=HoldStatus.ACTIVE).aggregate(
+        active=Count("id", filter=~lapsed),
+        lapsed=Count("id", filter=lapsed),
+        lag=Max(Now() - F("expires_at"), filter=lapsed),
+    )
     lag_seconds = found["lag"].total_seconds() if found["lag"] else 0.0
-    yield GaugeMetricFamily("holdfast_lapsed_holds", "Lapsed holds that are still to be swept.", found["count"])
+    yield GaugeMetricFamily("holdfast_active_holds", "Holds that are alive.", found["active"])
+    yield GaugeMetricFamily("holdfast_lapsed_holds", "Lapsed holds that are still to be swept.", found["lapsed"])
     yield GaugeMetricFamily("holdfast_sweep_lag_seconds", "How late the oldest of them is.", lag_seconds)
 
 

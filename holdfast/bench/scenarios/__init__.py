@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from holdfast.bench.ground import Ground
 from holdfast.bench.options import Options
 from holdfast.bench.report import Findings
+from holdfast.bench.scenarios.chaos import chaos
 from holdfast.bench.scenarios.flash import flash
 from holdfast.bench.scenarios.size import size
 from holdfast.bench.scenarios.throughput import hot, spread
@@ -25,4 +26,5 @@ SCENARIOS: Mapping[str, Scenario] = {
     "hot": Scenario(hot, _ALL_ARMS),
     "spread": Scenario(spread, _ALL_ARMS),
     "size": Scenario(size, frozenset()),
+    "chaos": Scenario(chaos, frozenset()),
 }

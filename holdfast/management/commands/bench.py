@@ -27,7 +27,10 @@ class Command(BaseCommand):
         parser.add_argument("scenario", choices=list(SCENARIOS))
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
         parser.add_argument(
-            "--seconds", type=_within(float, SECONDS_MAX), default=USUAL.seconds, help="of a timed load (hot, spread)"
+            "--seconds",
+            type=_within(float, SECONDS_MAX),
+            default=USUAL.seconds,
+            help="of a timed load, or of blows",
         )
         parser.add_argument(
             "--connections", type=_within(int, CONNECTIONS_MAX), default=USUAL.connections, help="of HoldFast's load"

@@ -1,6 +1,6 @@
 """The fixtures of all tests.
 
-Tests run against a real database, as the app role, and commit for real: no transaction is rolled back around them. What
+Tests run against a real database and a real Redis, as the app role, and commit for real: no transaction is rolled back around them. What
 keeps them apart is the product's own wall: each test makes a tenant of its own.
 """
 
@@ -22,18 +22,32 @@ from tenants.models import Scope, Tenant
 from tenants.operations.api_keys import create_api_key
 from tenants.operations.tenants import create_tenant
 from tenants.scope import tenant_transaction
-from tests.support import database, together
+from tests.support import database, redis_database, together
 from tests.support.client import Api
 from tests.support.web import Web, granian
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--rounds", type=int, default=20, help="how often each test marked `gate` runs its scenario")
+
+
+@pytest.fixture(scope="session")
+def rounds(request: pytest.FixtureRequest) -> range:
+    """`for number in rounds:` in a scenario of chance, which finds more the longer it runs."""
+    return range(request.config.getoption("--rounds"))
 
 
 @pytest.fixture(scope="session")
 def database_name(
     request: pytest.FixtureRequest, django_test_environment: None, django_db_blocker: Any
 ) -> Iterator[str]:
-    """The database of this test process: made, provisioned, dropped at the end."""
+    """The database of this test process: made, provisioned, dropped at the end. With it goes a Redis of its own."""
     worker = getattr(request.config, "workerinput", {}).get("workerid", "main")
-    with django_db_blocker.unblock(), database.database_of_this_process(worker) as name:
+    with (
+        django_db_blocker.unblock(),
+        redis_database.redis_of_this_process(),
+        database.database_of_this_process(worker) as name,
+    ):
         yield name
 
 

@@ -58,7 +58,9 @@ class Crowd:
                 time.sleep(TRY_AGAIN_SECONDS)
 
     def _hold_and_go_on(self, chance: random.Random) -> None:
-        chosen = chance.choice([{"quantity": chance.randint(1, 3)}, {"labels": chance.sample(self.labels, 2)}])
+        chosen: dict[str, Any] = chance.choice(
+            [{"quantity": chance.randint(1, 3)}, {"labels": chance.sample(self.labels, 2)}]
+        )
         body = {
             "event": self.event,
             "customer": f"buyer-{chance.randrange(1000)}@example.org",

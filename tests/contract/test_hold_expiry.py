@@ -28,7 +28,9 @@ def test_a_hold_is_active_until_its_last_second_and_expired_from_then_on(
     now = read(sale, hold)
     assert now["status"] == "expired"
     assert now["seconds_left"] == 0
-    assert expect.apart_from(now, "status", "seconds_left") == expect.apart_from(hold, "status", "seconds_left")
+    assert now["ended_at"] == now["expires_at"]
+    changed = ("status", "seconds_left", "ended_at")
+    assert expect.apart_from(now, *changed) == expect.apart_from(hold, *changed)
     assert [row["status"] for row in sale.holds()] == ["expired"]
 
 

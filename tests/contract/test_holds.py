@@ -27,6 +27,8 @@ FIELDS = {
     "expires_at",
     "seconds_left",
     "extensions_left",
+    "ended_at",
+    "release_reason",
     "order",
     "metadata",
 }
@@ -58,6 +60,8 @@ def test_a_hold_shows_all_that_was_promised(stalls: Sale) -> None:
         "total": {"amount": 5000, "currency": "EUR"},
         "seconds_left": 600,
         "extensions_left": 2,
+        "ended_at": None,
+        "release_reason": None,
         "order": None,
         "metadata": {"cart": "42"},
     }

@@ -111,6 +111,10 @@ def test_each_answer_has_the_members_that_the_document_gives_it(document: Any, m
         "create_hold": sale.ask(quantity=1),
         "list_holds": get("/v1/holds"),
         "get_hold": get(f"/v1/holds/{hold['id']}"),
+        "extend_hold": post(f"/v1/holds/{hold['id']}/extend"),
+        "release_hold": post(f"/v1/holds/{hold['id']}/release", {"reason": "too late"}),
+        "list_messages": get("/v1/webhooks/messages"),
+        "get_message": get(f"/v1/webhooks/messages/{messages_of(hold['id'])[0].id}"),
         "close_event": post(f"{sale.path}/close"),
     }
     for operation_id, answer in shown.items():
@@ -144,6 +148,8 @@ REQUESTS = {
         {"event", "units", "labels", "quantity", "section", "customer", "ttl_seconds", "metadata"},
         {"event", "customer"},
     ),
+    "extend_hold": ({"seconds"}, set()),
+    "release_hold": ({"reason"}, set()),
 }
 
 
@@ -162,6 +168,7 @@ RANGES = {
     ("create_event", "units_per_hold_max"): (1, 100),
     ("create_event", "units_per_customer_max"): (1, 10_000),
     ("create_hold", "ttl_seconds"): (5, 7200),
+    ("extend_hold", "seconds"): (5, 7200),
 }
 
 
@@ -196,7 +203,7 @@ def test_the_document_tells_how_long_lists_and_texts_may_be(document: Any) -> No
 
 
 @pytest.mark.parametrize(
-    "operation_id", ["create_event", "publish_event", "create_units", "block_units", "create_hold"]
+    "operation_id", ["create_event", "publish_event", "create_units", "block_units", "create_hold", "extend_hold", "release_hold"]
 )
 def test_every_post_tells_that_it_takes_an_idempotency_key(document: Any, operation_id: str) -> None:
     operation = next(

@@ -45,12 +45,13 @@ class Web:
 
 
 def environment() -> dict[str, str]:
-    """That of a process on this test's database, with the real logins of all three roles."""
+    """That of a process on this test's database and Redis, with the real logins of all three roles."""
     return {
         **os.environ,
         "DATABASE_URL": _address("owner"),
         "HOLDFAST_APP_DATABASE_URL": _address("default"),
         "HOLDFAST_MAINTENANCE_DATABASE_URL": _address("maintenance"),
+        "REDIS_URL": settings.REDIS_URL,
         "HOLDFAST_SUPERVISED": "1",
         "PYTHONUNBUFFERED": "1",
     }

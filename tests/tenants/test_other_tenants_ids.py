@@ -18,7 +18,7 @@ from reservations.models import Event
 from reservations.operations.events import publish_event
 from tenants.models import TenantModel
 from tenants.models.base import TenantManager
-from tests.support import catalog
+from tests.support import catalog, feed
 from tests.support.bodies import body_of
 from tests.support.client import NOTHING, Api
 from tests.support.endpoints import Endpoint, tenant_endpoints
@@ -144,6 +144,7 @@ def unchanged(tenant_id: UUID, before: dict[str, list[str]]) -> bool:
 
 @pytest.mark.parametrize("endpoint", [endpoint for endpoint in READING if not endpoint.parameters], ids=str)
 def test_a_list_shows_no_row_of_another_tenant(endpoint, two, api, walls):
+    feed.settle()
     shown = api(two.b).get(endpoint.path).json()["data"]
     listed = api(two.a).get(endpoint.path).json()["data"]
     assert shown, "the tenant that has one of everything sees it"

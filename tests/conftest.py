@@ -1,7 +1,7 @@
 """The fixtures of all tests.
 
-Tests run against a real database and a real Redis, as the app role, and commit for real: no transaction is rolled back around them. What
-keeps them apart is the product's own wall: each test makes a tenant of its own.
+Tests run against a real database and a real Redis, as the app role, and commit for real: no transaction is rolled back
+around them. What keeps them apart is the product's own wall: each test makes a tenant of its own.
 """
 
 import secrets

@@ -2,14 +2,17 @@
 
 import contextlib
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-import psycopg
 from django.conf import settings
 from redis import Redis
 
 from holdfast.kernel import jobs
 from tests.support.database import connect_as_owner
+
+if TYPE_CHECKING:
+    import psycopg
 
 # a server has 16 databases unless it was told otherwise; the first is whoever's that uses the server besides tests
 NUMBERS = range(1, 16)

@@ -12,6 +12,7 @@ from holdfast.kernel.jobs import wake_at
 from reservations.locks import lock_lapsed_holds, lock_units
 from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
+from tenants.actor import acting_as
 from tenants.scope import tenant_transaction
 from webhooks.outbox import publish
 
@@ -34,7 +35,8 @@ def expire_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> int:
     now = database_now()
     for hold in lapsed:
         hold.status = HoldStatus.EXPIRED
-    publish([hold_fact("hold.expired", hold, now) for hold in lapsed])
+    with acting_as("expiry"):  # it was time, and not the buyer whose call came upon it
+        publish([hold_fact("hold.expired", hold, now) for hold in lapsed])
     return len(lapsed)
 
 

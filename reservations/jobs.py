@@ -8,6 +8,7 @@ from django.db.models import Q
 
 from reservations import expiry
 from reservations.invariants.watch import watch
+from tenants.actor import acting_as
 from tenants.scope import tenant_transaction
 
 logger = structlog.get_logger(__name__)
@@ -29,4 +30,5 @@ def sweep() -> int:
 
 def watch_invariants() -> None:
     """Check the promises over all rows; pause what broke one."""
-    watch()
+    with acting_as("watch over the invariants"):
+        watch()

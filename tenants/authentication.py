@@ -23,12 +23,13 @@ USE_RECORDED_EVERY_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking: an API key and its tenant."""
+    """Who is asking: an API key and its tenant; `name` is for people to read."""
 
     api_key_id: UUID
     tenant_id: UUID
     scopes: frozenset[str]
     secret_sha256: bytes
+    name: str
 
     is_authenticated = True
 
@@ -63,10 +64,15 @@ def _principal(prefix: str) -> Principal | None:
             return _known[prefix]
     alive = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=Now()))
     row = ApiKey.everywhere.filter(alive, prefix=prefix).first()
-    found = Principal(row.id, row.tenant_id, frozenset(row.scopes), bytes(row.secret_sha256)) if row else None
+    found = _principal_of(row) if row else None
     with _lock:
         _known[prefix] = found
     return found
+
+
+def _principal_of(row: ApiKey) -> Principal:
+    name = f"API key {row.name} (hf_{row.prefix}_…)"
+    return Principal(row.id, row.tenant_id, frozenset(row.scopes), bytes(row.secret_sha256), name)
 
 
 def _record(principal: Principal) -> None:

@@ -1,7 +1,11 @@
-"""The one door to the outbox: what commits with its fact is never lost, what rolls back was never said."""
+"""The one door to the outbox: what commits with its fact is never lost, what rolls back was never said.
+
+`publish` writes; `last_said` reads what was said of one subject, for the pages of the tenant's own people.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -9,6 +13,7 @@ import orjson
 from django.db import transaction
 from django.db.models import Max
 
+from tenants.actor import current_actor
 from tenants.scope import current_tenant_id
 from webhooks.models import Message
 
@@ -31,6 +36,16 @@ class Fact:
     is_first: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A fact as it was told: what, when (by the database's clock), by whom (empty: HoldFast itself)."""
+
+    type: str
+    occurred_at: datetime
+    actor: str
+    data: Mapping[str, Any]
+
+
 def publish(facts: Sequence[Fact]) -> None:
     """Write a message for each fact, in their order. One statement for facts that are the first of their subject, two
     for others.
@@ -43,6 +58,7 @@ def publish(facts: Sequence[Fact]) -> None:
     if not transaction.get_connection().in_atomic_block:
         raise NoTransaction
     tenant_id = current_tenant_id()
+    actor = current_actor()[: Message.ACTOR_LENGTH_MAX]
     last = _last_sequences({fact.subject_id for fact in facts if not fact.is_first})
     messages = []
     for fact in facts:
@@ -55,9 +71,17 @@ def publish(facts: Sequence[Fact]) -> None:
                 subject_id=fact.subject_id,
                 sequence=sequence,
                 payload=orjson.dumps(fact.data).decode(),
+                actor=actor,
             )
         )
     Message.objects.bulk_create(messages)
+
+
+def last_said(subject_id: UUID, *, count_max: int) -> list[Said]:
+    """What was said last of this subject, at most `count_max` facts, the newest last. One statement, by an index."""
+    newest = Message.objects.filter(subject_id=subject_id).order_by("-sequence")[:count_max]
+    said = [Said(row.type, row.occurred_at, row.actor, orjson.loads(row.payload)) for row in newest]
+    return said[::-1]
 
 
 def _last_sequences(subject_ids: Collection[UUID]) -> dict[UUID, int]:

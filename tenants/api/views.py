@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
@@ -12,6 +13,7 @@ from rest_framework.views import APIView
 from holdfast.kernel.errors import Malformed
 from holdfast.kernel.fields import StrictSerializer
 from holdfast.kernel.http import measure_chunked_body
+from tenants.actor import act_as, acting_as
 from tenants.api import security
 from tenants.authentication import ApiKeyAuthentication, Principal
 from tenants.permissions import HasScope
@@ -38,6 +40,15 @@ class TenantView(APIView):
     def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
         measure_chunked_body(request, self.body_bytes_max)
         return super().initialize_request(request, *args, **kwargs)
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        # a thread serves one request after another: what is said of this one ends with it
+        with acting_as(""):
+            return super().dispatch(request, *args, **kwargs)
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        super().initial(request, *args, **kwargs)
+        act_as(self.principal.name)
 
     @property
     def principal(self) -> Principal:

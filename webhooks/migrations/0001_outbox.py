@@ -29,6 +29,7 @@ class Migration(migrations.Migration):
                 ("subject_id", models.UUIDField()),
                 ("sequence", models.PositiveIntegerField()),
                 ("payload", models.TextField()),
+                ("actor", models.CharField(blank=True, default="", max_length=200)),
                 ("occurred_at", models.DateTimeField(db_default=django.db.models.functions.datetime.Now())),
                 ("transaction", models.BigIntegerField(db_default=webhooks.models.message.CurrentTransaction())),
                 (

@@ -18,16 +18,21 @@ class CurrentTransaction(models.Func):
 class Message(TenantModel):
     """`sequence` counts 1, 2, 3 for each subject. `payload` is JSON text, frozen as it was written.
 
+    `actor` says for people who did it, empty for HoldFast itself: the admin shows it, and no message carries it.
+
     `transaction` orders the feed: ids are made before the commit, so a reader who follows ids would miss a message that
     commits late. A reader who follows (transaction, id) and stops before the oldest transaction that still runs misses
     none; see `webhooks.queries.feed`.
     """
+
+    ACTOR_LENGTH_MAX = 200
 
     type = models.CharField(max_length=40)
     subject_type = models.CharField(max_length=20)
     subject_id = models.UUIDField()
     sequence = models.PositiveIntegerField()
     payload = models.TextField()
+    actor = models.CharField(max_length=ACTOR_LENGTH_MAX, blank=True, default="")
     occurred_at = models.DateTimeField(db_default=Now())
     transaction = models.BigIntegerField(db_default=CurrentTransaction())
 

@@ -5,7 +5,7 @@ on it.
 """
 
 from collections.abc import Callable
-from functools import update_wrapper
+from functools import update_wrapper, wraps
 from typing import Any
 
 from django.contrib import messages
@@ -13,19 +13,21 @@ from django.contrib.admin.models import LogEntry
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, path, reverse
 from django.views.decorators.http import require_POST
 from unfold.sites import UnfoldAdminSite
 
+from holdfast.jobs_page import JobsPages
 from holdfast.kernel.errors import Invalid, Refusal
 from holdfast.kernel.problems import refusal_of
 from reservations.admin.events import EventAdmin
 from reservations.admin.holds import HoldAdmin
 from reservations.admin.units import UnitAdmin
 from reservations.models import Event, Hold, Unit
+from tenants.actor import acting_as
 from tenants.admin.api_keys import ApiKeyAdmin
 from tenants.admin.login import LoginForm
 from tenants.admin.members import MemberAdmin
@@ -67,7 +69,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
                 messages.warning(request, f"You are in {tenancy.tenant} now; nothing was changed.")
                 return redirect("admin:index")
             try:
-                with tenant_transaction(tenancy.tenant.id):
+                with acting_as(_actor(request, tenancy)), tenant_transaction(tenancy.tenant.id):
                     return _rendered(view(request, *args, **kwargs))
             except (Refusal, ValidationError, DatabaseError) as error:
                 refusal = _refusal(error)
@@ -79,7 +81,26 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
         urls = [url for url in super().get_urls() if getattr(url, "name", None) not in self.unwanted]
-        return [path("tenant/", require_POST(self.switch_tenant), name="tenant"), *urls]
+        jobs = JobsPages(self)
+        return [
+            path("tenant/", require_POST(self.switch_tenant), name="tenant"),
+            path("jobs/", self.staff_view(jobs.show), name="jobs"),
+            path("jobs/run-again/", self.staff_view(require_POST(jobs.run_again)), name="jobs_run_again"),
+            path("jobs/discard/", self.staff_view(require_POST(jobs.discard)), name="jobs_discard"),
+            *urls,
+        ]
+
+    def staff_view(self, view: Callable[[HttpRequest], HttpResponse]) -> View:
+        """The view for platform staff, in no tenant's transaction; for anybody else it does not exist."""
+
+        @wraps(view)
+        def inside(request: HttpRequest) -> HttpResponse:
+            if not request.user.is_superuser:
+                raise Http404
+            enter(request)  # the header shows where they are
+            return view(request)
+
+        return super().admin_view(inside)  # type: ignore[no-any-return]
 
     def switch_tenant(self, request: HttpRequest) -> HttpResponse:
         """Go to another of one's tenants, by slug."""
@@ -118,6 +139,8 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
                 if page.in_sidebar
             ]
             groups.append({"title": app["name"], "items": items})
+        if request.user.is_superuser:
+            groups.append({"title": "Platform", "items": [_jobs_link(request)]})
         return groups
 
     def get_log_entries(self, request: HttpRequest) -> QuerySet[LogEntry]:
@@ -129,6 +152,18 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
             return self.notice(request, refusal.detail, refusal.status)
         messages.error(request, refusal.detail)
         return redirect(request.get_full_path())
+
+
+def _actor(request: HttpRequest, tenancy: Tenancy) -> str:
+    """The person as a timeline names them."""
+    role = "platform staff" if request.user.is_superuser else tenancy.role
+    return f"{request.user.get_username()} ({role})"
+
+
+def _jobs_link(request: HttpRequest) -> dict[str, Any]:
+    link = reverse("admin:jobs")
+    active = request.path.startswith(link)
+    return {"title": "Background jobs", "icon": "work_history", "link": link, "active": active, "has_permission": True}
 
 
 def _is_of_another_tenant(request: HttpRequest, tenancy: Tenancy) -> bool:

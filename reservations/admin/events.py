@@ -15,7 +15,8 @@ from django.utils.safestring import SafeString
 from holdfast.kernel.errors import Conflict, Refusal
 from reservations.admin.add_units import add_units
 from reservations.admin.event_form import EventForm
-from reservations.models import Event, Unit, UnitStatus
+from reservations.admin.timeline import timeline_of
+from reservations.models import Event, PausedReason, Unit, UnitStatus
 from reservations.models.event import EVENT_MOVES
 from reservations.operations.event_deletion import delete_event
 from reservations.operations.events import close_event, pause_event, publish_event, resume_event
@@ -24,7 +25,12 @@ from tenants.admin.base import BOTH_PAGES, TenantAdmin, badge
 from tenants.admin.wall_time import shown
 from tenants.scope import current_tenant_id
 
-BADGES = {"Draft": "", "On Sale": "success", "Paused": "warning", "Closed": "danger"}
+PAUSED_BY_A_CHECK = "Paused: a check failed"
+BADGES = {"Draft": "", "On Sale": "success", "Paused": "warning", PAUSED_BY_A_CHECK: "danger", "Closed": "danger"}
+WARNING = (
+    "HoldFast paused this event by itself: a check found that one of its promises is broken here. Nothing is sold "
+    "until an owner or a manager resumes it. Find out why first: while it is broken, the next check pauses it again."
+)
 LIMITS = [("hold_ttl_seconds", "hold_extensions_max"), ("units_per_hold_max", "units_per_customer_max")]
 
 
@@ -33,6 +39,12 @@ def counts_of(event_ids: Iterable[UUID]) -> dict[UUID, Any]:
     by_state = {str(status): Count("id", filter=having_status(status)) for status in UnitStatus}
     rows = Unit.objects.filter(event_id__in=list(event_ids)).values("event_id").annotate(total=Count("id"), **by_state)
     return {row["event_id"]: row for row in rows}
+
+
+def _state(event: Event) -> str:
+    """The status as people read it, and who paused it where that was no person."""
+    is_stopped = event.paused_reason == PausedReason.INVARIANT
+    return PAUSED_BY_A_CHECK if is_stopped else event.get_status_display()
 
 
 def _lists_of(event: Event) -> list[tuple[str, str]]:
@@ -53,6 +65,7 @@ class EventAdmin(TenantAdmin):
     search_fields = ["name", "slug"]
     ordering = ["-id"]
     list_per_page = 25
+    change_form_outer_after_template = "admin/timeline.html"
     actions = ["publish", "pause", "resume", "close"]
     fieldsets = [
         ("What is sold", {"fields": ["name", "slug", ("kind", "currency", "timezone")]}),
@@ -82,7 +95,7 @@ class EventAdmin(TenantAdmin):
 
     @badge("Status", BADGES, ordering="status")
     def status_badge(self, event: Event) -> str:
-        return event.get_status_display()
+        return _state(event)
 
     @display(description="Starts", ordering="starts_at")
     def window(self, event: Event) -> str:
@@ -166,7 +179,9 @@ class EventAdmin(TenantAdmin):
         if obj is not None:
             counts = counts_of([obj.id]).get(obj.id, {})
             parts = [f"{counts.get(state, 0):,} {state}" for state in UnitStatus]
-            context["object_summary"] = " · ".join([obj.get_status_display(), *parts])
+            context["object_summary"] = " · ".join([_state(obj), *parts])
+            context["object_warning"] = WARNING if obj.paused_reason == PausedReason.INVARIANT else ""
+            context["timeline"] = timeline_of(obj.id, obj.timezone)
             context["object_links"] = self._links(request, obj)
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 

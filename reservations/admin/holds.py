@@ -1,27 +1,32 @@
-"""Holds, to look at: who has a claim on what, and for how long still."""
+"""Holds: who has a claim on what, and for how long still; they can be released."""
 
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.contrib.admin import display
+from django.contrib.admin import action, display
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from holdfast.kernel.money import formatted
+from reservations.admin import release
 from reservations.admin.filters import EventFilter, HoldStateFilter
+from reservations.admin.timeline import timeline_of
 from reservations.models import Hold, HoldStatus
 from reservations.queries.holds import holds_now
-from tenants.admin.base import TenantAdmin, badge
+from tenants.admin.base import BOTH_PAGES, TenantAdmin, badge
+from tenants.admin.tenancy import role_of
 from tenants.admin.wall_time import shown
+from tenants.permissions import Action, role_may
 
 LABELS_SHOWN = 6
 STATES = {"active": "success", "converted": "info", "released": "warning", "expired": "danger"}
 
 
 class HoldAdmin(TenantAdmin):
-    """A list and a page; nothing can be changed here."""
+    """A list and a page; all that can be done here is to release a hold."""
 
     icon = "timer"
     list_display = ["customer", "event", "labels", "quantity", "total", "state", "time_left", "created"]
@@ -29,12 +34,17 @@ class HoldAdmin(TenantAdmin):
     search_fields = ["customer"]
     search_help_text = "Customer, or a unit's whole label"
     ordering = ["-id"]
-    actions = None
+    actions = ["release"]
     fields = ["customer", "event", "state", "time_left", "all_labels", "quantity", "total"]
-    fields += ["created", "expires", "ended", "extensions_used", "metadata"]
+    fields += ["created", "expires", "ended", "release_reason", "extensions_used", "metadata"]
+    change_form_outer_after_template = "admin/timeline.html"
 
     class Media:
         js = ["reservations/countdown.js"]
+
+    def get_urls(self) -> list[URLPattern]:
+        view = self.admin_site.admin_view(self.release_view)
+        return [path("release/", view, name="reservations_hold_release"), *super().get_urls()]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return holds_now()
@@ -47,6 +57,26 @@ class HoldAdmin(TenantAdmin):
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
+
+    def has_release_permission(self, request: HttpRequest) -> bool:
+        return role_may(role_of(request), Action.RELEASE)
+
+    @action(permissions=["release"], description="Release", location=BOTH_PAGES)
+    def release(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
+        return release.ask(self, request, list(queryset[: release.RELEASED_MAX + 1]))
+
+    def release_view(self, request: HttpRequest) -> HttpResponse:
+        return release.release(self, request)
+
+    def object_actions(self, request: HttpRequest, obj: Any) -> list[tuple[str, str]]:
+        return super().object_actions(request, obj) if self.state(obj) == HoldStatus.ACTIVE else []
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, obj: Any = None, **kwargs: Any
+    ) -> HttpResponse:
+        if obj is not None:
+            context["timeline"] = timeline_of(obj.id, obj.event.timezone)
+        return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -92,7 +122,9 @@ class HoldAdmin(TenantAdmin):
 
     @display(description="Ended")
     def ended(self, hold: Hold) -> str:
-        return shown(hold.ended_at, ZoneInfo(hold.event.timezone))
+        """When it ended; one that has lapsed did so at its end, whenever that is written down."""
+        ended_at = hold.expires_at if self.state(hold) == HoldStatus.EXPIRED else hold.ended_at
+        return shown(ended_at, ZoneInfo(hold.event.timezone))
 
 
 def _labels(hold: Hold) -> list[str]:

@@ -38,6 +38,11 @@ def shown(moment: datetime | None, zone: ZoneInfo) -> str:
     return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M %Z") if moment else ""
 
 
+def shown_to_the_second(moment: datetime | None, zone: ZoneInfo) -> str:
+    """The same with seconds, for things that last minutes: `2027-03-28 19:00:05 CEST`."""
+    return moment.astimezone(zone).strftime("%Y-%m-%d %H:%M:%S %Z") if moment else ""
+
+
 class WallTimeField(forms.Field):
     """A date and a time of day without a zone; the form knows which zone it is."""
 

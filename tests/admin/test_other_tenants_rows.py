@@ -7,7 +7,7 @@ import pytest
 from django.urls import URLPattern, get_resolver
 
 from holdfast.admin_site import organizer_site
-from reservations.models import Event, Unit
+from reservations.models import Event, Hold, Unit
 from tenants.models import ApiKey, Membership
 from tenants.scope import tenant_transaction
 from tests.admin.conftest import page, said
@@ -44,7 +44,8 @@ def answers(browser, address: str, row: object, form: dict | None = None) -> tup
 def everything(tenant_id) -> dict[str, list[dict]]:
     with tenant_transaction(tenant_id):
         return {
-            model.__name__: list(model.objects.order_by("id").values()) for model in (Event, Unit, ApiKey, Membership)
+            model.__name__: list(model.objects.order_by("id").values())
+            for model in (Event, Unit, Hold, ApiKey, Membership)
         }
 
 
@@ -76,7 +77,7 @@ def test_a_page_of_anothers_row_answers_as_that_of_an_unknown_one(form, make_ten
     assert everything(other.id) == before
 
 
-@pytest.mark.parametrize("pressed", ["publish", "pause", "close", "rotate", "revoke"])
+@pytest.mark.parametrize("pressed", ["publish", "pause", "close", "rotate", "revoke", "release"])
 def test_a_button_does_nothing_to_anothers_row(pressed, make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
     place = furnish(other)
@@ -96,7 +97,7 @@ def test_a_bulk_action_on_anothers_rows_finds_none(make_tenant, furnish, sign_in
     browser = sign_in(mine)
     for model in MODELS:
         address = page(f"{model}_changelist", **({"event": own.event.id} if model == "reservations_unit" else {}))
-        for action in ("delete_selected", "close", "pause", "block", "unblock", "revoke"):
+        for action in ("delete_selected", "close", "pause", "block", "unblock", "revoke", "release"):
             seen = [
                 answers(browser, address, row, {"action": action, "post": "yes", "_selected_action": [row]})
                 for row in (place.rows[model], uuid4())
@@ -110,7 +111,7 @@ def test_an_id_that_is_none_is_a_message_and_no_fault(tenant, furnish, sign_in):
     browser = sign_in(tenant)
     for model in MODELS:
         query = {"event": place.event.id} if model == "reservations_unit" else {}
-        for action in ("delete_selected", "close", "block", "revoke"):
+        for action in ("delete_selected", "close", "block", "revoke", "release"):
             form = {"action": action, "_selected_action": ["nonsense"]}
             assert browser.post(page(f"{model}_changelist", **query), form).status_code < 500, (model, action)
 

@@ -173,7 +173,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["holdfast.kernel.http.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "holdfast.kernel.http.AlwaysJSON",
     "DEFAULT_METADATA_CLASS": None,
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_SCHEMA_CLASS": "holdfast.kernel.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "holdfast.kernel.problems.exception_handler",
     "UNAUTHENTICATED_USER": None,
 }

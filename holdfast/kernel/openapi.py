@@ -1,12 +1,28 @@
 """What every operation of the OpenAPI document shares: problems, pages, parameters."""
 
 from collections.abc import Mapping
+from inspect import cleandoc
 from typing import Any
 
+from drf_spectacular import openapi
 from drf_spectacular.utils import OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
 from holdfast.kernel.pagination import LIMIT_DEFAULT, LIMIT_MAX
+
+
+class AutoSchema(openapi.AutoSchema):
+    """An operation is described by the docstring of its method, the first line being its summary; by nothing else."""
+
+    def get_summary(self) -> str | None:
+        return self._lines()[0] or None
+
+    def get_description(self) -> str:  # type: ignore[override]
+        return "\n".join(self._lines()[1:]).strip()
+
+    def _lines(self) -> list[str]:
+        method = getattr(self.view, self.method.lower())
+        return cleandoc(method.__doc__ or "").splitlines() or [""]
 
 
 class Fault(serializers.Serializer[Any]):

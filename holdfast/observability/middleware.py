@@ -26,7 +26,7 @@ _MACHINE_PATHS = ("/v1/", "/healthz", "/readyz", "/metrics")
 
 def is_api_path(path: str) -> bool:
     """Whether machines are answered there (JSON, no session) rather than people."""
-    return path.startswith(_MACHINE_PATHS)
+    return path == "/v1" or path.startswith(_MACHINE_PATHS)
 
 
 class RequestIds:

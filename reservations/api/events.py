@@ -43,11 +43,14 @@ _ZONES = sorted(available_timezones())
 
 
 class CodeField(serializers.ChoiceField):
-    """One of many codes, as text."""
+    """One of many codes, as text; the help text says which."""
+
+    def __init__(self, choices: Any, *, help_text: str) -> None:
+        super().__init__(choices, help_text=help_text, error_messages={"unknown": f"Must be {help_text}."})
 
     def to_internal_value(self, data: Any) -> Any:
-        if not isinstance(data, str):
-            self.fail("invalid_choice", input=data)
+        if not isinstance(data, str) or data not in self.choices:
+            self.fail("unknown")
         return super().to_internal_value(data)
 
 
@@ -69,9 +72,9 @@ class EventBody(StrictSerializer):
 
     slug = SlugField(max_length=100)
     name = TextField(max_length=200)
-    kind = CodeField(EventKind.choices)
-    currency = CodeField(sorted(EXPONENTS), help_text="ISO 4217")
-    timezone = CodeField(_ZONES, help_text="a name of the IANA time zone database")
+    kind = CodeField(EventKind.choices, help_text=f"one of {', '.join(EventKind.values)}")
+    currency = CodeField(sorted(EXPONENTS), help_text="a code of ISO 4217, such as EUR")
+    timezone = CodeField(_ZONES, help_text="a name of the IANA time zone database, such as Europe/Berlin")
     starts_at = MomentField(required=False, allow_null=True)
     ends_at = MomentField(required=False, allow_null=True)
     sales_open_at = MomentField(required=False, allow_null=True)
@@ -93,6 +96,7 @@ class Events(TenantView):
         operation_id="list_events", parameters=PAGE_PARAMETERS, responses=answers({200: page_of(EventShown)})
     )
     def get(self, request: Request) -> Response:
+        """List events, oldest first."""
         with tenant_transaction(self.tenant_id):
             name = self.list_name(request)
             return Response(page(Event.objects.all(), request.query_params, name=name, represent=event_json))
@@ -105,6 +109,7 @@ class Events(TenantView):
     )
     @once
     def post(self, request: Request) -> Response:
+        """Create an event, in draft."""
         event = create_event(tenant_id=self.tenant_id, **self.body(request, EventBody))
         return Response(event_json(event), status=201)
 
@@ -114,11 +119,16 @@ class OneEvent(TenantView):
 
     @extend_schema(operation_id="get_event", responses=answers({200: EventShown}))
     def get(self, request: Request, event_id: UUID) -> Response:
+        """Read an event."""
         with tenant_transaction(self.tenant_id):
             return Response(event_json(get_event(event_id)))
 
     @extend_schema(operation_id="change_event", request=EventBody(partial=True), responses=answers({200: EventShown}))
     def patch(self, request: Request, event_id: UUID) -> Response:
+        """Change an event.
+
+        What is left out stays. `kind` and `currency` can change only in a draft.
+        """
         fields = self.body(request, EventBody, partial=True)
         return Response(event_json(change_event(tenant_id=self.tenant_id, event_id=event_id, **fields)))
 
@@ -142,6 +152,7 @@ class PublishEvent(EventMove):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Put a draft on sale."""
         return self._moved(request, publish_event, event_id)
 
 
@@ -154,6 +165,7 @@ class PauseEvent(EventMove):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Pause the sale; holds that stand go on."""
         return self._moved(request, pause_event, event_id)
 
 
@@ -166,6 +178,7 @@ class ResumeEvent(EventMove):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Resume a paused sale."""
         return self._moved(request, resume_event, event_id)
 
 
@@ -178,6 +191,7 @@ class CloseEvent(EventMove):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Close the sale, for good."""
         return self._moved(request, close_event, event_id)
 
 
@@ -186,6 +200,10 @@ class EventAvailability(TenantView):
 
     @extend_schema(operation_id="get_availability", responses=answers({200: AvailabilityShown, 304: None}))
     def get(self, request: Request, event_id: UUID) -> Response | HttpResponseNotModified:
+        """Count what is left, by section.
+
+        Advisory, and up to a second old. With `If-None-Match` it answers 304 while status and figures are the same.
+        """
         found = availability(self.tenant_id, event_id)
         if found is None:
             with tenant_transaction(self.tenant_id):

@@ -111,6 +111,7 @@ class Holds(TenantView):
         responses=answers({200: page_of(HoldShown)}),
     )
     def get(self, request: Request) -> Response:
+        """List holds, oldest first."""
         query = request.query_params
         wanted = Q()
         if event_id := id_parameter(query, "event"):
@@ -130,6 +131,10 @@ class Holds(TenantView):
         responses=answers({201: HoldShown}),
     )
     def post(self, request: Request) -> Response:
+        """Hold units, all or none.
+
+        Choose by one of `units` (ids), `labels`, or `quantity` (any that are free, of a `section` if one is named).
+        """
         asked = _hold_request(request, self.body(request, HoldBody), self.principal.api_key_id)
         (outcome,) = allocate(tenant_id=self.tenant_id, requests=[asked])
         match outcome:
@@ -147,6 +152,7 @@ class OneHold(TenantView):
 
     @extend_schema(operation_id="get_hold", responses=answers({200: HoldShown}))
     def get(self, request: Request, hold_id: UUID) -> Response:
+        """Read a hold."""
         with tenant_transaction(self.tenant_id):
             return Response(_shown(get_hold(hold_id)))
 

@@ -67,6 +67,7 @@ class Units(TenantView):
         responses=answers({200: page_of(UnitShown)}),
     )
     def get(self, request: Request, event_id: UUID) -> Response:
+        """List the units of an event, oldest first."""
         query = request.query_params
         wanted = Q()
         if status := choice_parameter(query, "status", UnitStatus.values):
@@ -88,6 +89,7 @@ class Units(TenantView):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Create up to 5,000 units, all or none."""
         rows = self.body(request, UnitsBody)["units"]
         created = create_units(tenant_id=self.tenant_id, event_id=event_id, units=[_new_unit(row) for row in rows])
         return Response({"created": created}, status=201)
@@ -118,6 +120,7 @@ class BlockUnits(TenantView):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Take units off sale, all or none."""
         labels = self.body(request, LabelsBody)["labels"]
         return Response({"changed": block_units(tenant_id=self.tenant_id, event_id=event_id, labels=labels)})
 
@@ -133,5 +136,6 @@ class UnblockUnits(TenantView):
     )
     @once
     def post(self, request: Request, event_id: UUID) -> Response:
+        """Put blocked units back on sale, all or none."""
         labels = self.body(request, LabelsBody)["labels"]
         return Response({"changed": unblock_units(tenant_id=self.tenant_id, event_id=event_id, labels=labels)})

@@ -63,6 +63,7 @@ class ApiKeys(TenantView):
         operation_id="list_api_keys", parameters=PAGE_PARAMETERS, responses=answers({200: page_of(ApiKeyShown)})
     )
     def get(self, request: Request) -> Response:
+        """List API keys."""
         with tenant_transaction(self.tenant_id):
             return Response(
                 page(ApiKey.objects.all(), request.query_params, name=self.list_name(request), represent=represent)
@@ -76,6 +77,7 @@ class ApiKeys(TenantView):
     )
     @once
     def post(self, request: Request) -> Response:
+        """Create an API key; its secret is shown this once."""
         data = self.body(request, ApiKeyBody)
         row, secret = create_api_key(tenant_id=self.tenant_id, **data)
         return Response({**represent(row), "secret": secret}, status=201)
@@ -90,6 +92,7 @@ class RevokeApiKey(TenantView):
     )
     @once
     def post(self, request: Request, api_key_id: UUID) -> Response:
+        """End an API key; it is dead within 5 seconds."""
         self.no_body(request)
         return Response(represent(revoke_api_key(tenant_id=self.tenant_id, api_key_id=api_key_id)))
 
@@ -103,6 +106,7 @@ class RotateApiKey(TenantView):
     )
     @once
     def post(self, request: Request, api_key_id: UUID) -> Response:
+        """Give an API key a new secret, shown this once; its id stays."""
         self.no_body(request)
         row, secret = rotate_api_key(tenant_id=self.tenant_id, api_key_id=api_key_id)
         return Response({**represent(row), "secret": secret})

@@ -7,8 +7,8 @@ from uuid import UUID
 from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
-from holdfast.kernel.clock import Now
-from holdfast.kernel.errors import NotFound
+from holdfast.kernel.clock import Now, database_now
+from holdfast.kernel.errors import Invalid, NotFound
 from tenants import keys
 from tenants.errors import KeyRevoked
 from tenants.models import ApiKey
@@ -20,9 +20,11 @@ USE_PRECISION = timedelta(seconds=60)
 def create_api_key(
     *, tenant_id: UUID, name: str, scopes: Sequence[str], expires_at: datetime | None = None
 ) -> tuple[ApiKey, str]:
-    """A new key and its whole text, which is never to be had again."""
+    """A new key and its whole text, which is never to be had again. Raises Invalid for an end in the past."""
     key = keys.generate()
     with tenant_transaction(tenant_id):
+        if expires_at is not None and expires_at <= database_now():
+            raise Invalid.at("/expires_at", "in_the_past", "Must lie in the future.")
         row = ApiKey.objects.create(
             tenant_id=tenant_id,
             name=name,

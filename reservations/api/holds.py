@@ -174,6 +174,10 @@ class ExtendHold(TenantView):
     )
     @once
     def post(self, request: Request, hold_id: UUID) -> Response:
+        """Extend a hold: its full term again, or `seconds`, counted from now.
+
+        Never shortens it. An event says how often this may be done.
+        """
         seconds = self.optional_body(request, ExtendBody).get("seconds")
         return Response(_shown(extend_hold(tenant_id=self.tenant_id, hold_id=hold_id, seconds=seconds)))
 
@@ -193,6 +197,10 @@ class ReleaseHold(TenantView):
     )
     @once
     def post(self, request: Request, hold_id: UUID) -> Response:
+        """Give the units of a hold back.
+
+        A second time changes nothing and answers as the first.
+        """
         reason = self.optional_body(request, ReleaseBody).get("reason") or ""
         return Response(_shown(release_hold(tenant_id=self.tenant_id, hold_id=hold_id, reason=reason)))
 

@@ -57,4 +57,4 @@ def _pause_events_of(found: Iterable[Breach]) -> None:
             pause_event_for_invariant(tenant_id=tenant_id, event_id=event_id)
         except (InvalidTransition, NotFound):
             continue  # it sells nothing anyway
-        logger.error("event_paused", event=str(event_id), tenant=str(tenant_id), reason="invariant")
+        logger.error("event_paused", paused=str(event_id), tenant=str(tenant_id), reason="invariant")

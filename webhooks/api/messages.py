@@ -47,6 +47,10 @@ class Messages(TenantView):
         responses=answers({200: page_of(MessageShown)}),
     )
     def get(self, request: Request) -> Response:
+        """Follow what happened, oldest first.
+
+        Whoever follows `next` to the end, again and again, misses no message and sees none twice.
+        """
         query = request.query_params
         wanted = Q()
         if (message_type := text_parameter(query, "type")) is not None:
@@ -67,5 +71,6 @@ class OneMessage(TenantView):
 
     @extend_schema(operation_id="get_message", responses=answers({200: MessageShown}))
     def get(self, request: Request, message_id: UUID) -> Response:
+        """Read a message."""
         with tenant_transaction(self.tenant_id):
             return Response(message_json(get_message(message_id)))

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.views import defaults
+from drf_spectacular.views import SpectacularSwaggerView
 
 from holdfast.kernel.problems import generic_document, problem_response
 from holdfast.observability.middleware import is_api_path
@@ -23,6 +24,15 @@ def read_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
         return response
 
     return answered
+
+
+def docs(request: HttpRequest) -> HttpResponseBase:
+    """The page to browse the API. Raises DisallowedHost here, where it is answered as everywhere else."""
+    request.get_host()
+    return _docs(request)
+
+
+_docs = SpectacularSwaggerView.as_view(url_name="openapi")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:

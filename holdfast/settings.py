@@ -73,6 +73,10 @@ STATEMENT_TIMEOUT_MS = 5_000
 IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000
 
 
+# a network that swallows packets is one that is away; no use for unix sockets, and no harm
+_NETWORK = {"connect_timeout": 3, "tcp_user_timeout": 10_000, "keepalives_idle": 30, "keepalives_interval": 5}
+
+
 def _database(login: env.Database, **server_settings: int) -> dict[str, Any]:
     given = login.options.get("options", "")
     options = " ".join([given, *(f"-c {name}={value}" for name, value in server_settings.items())]).strip()
@@ -85,7 +89,7 @@ def _database(login: env.Database, **server_settings: int) -> dict[str, Any]:
         "PORT": login.port,
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": {**login.options, "application_name": "holdfast", "options": options},
+        "OPTIONS": {**_NETWORK, **login.options, "application_name": "holdfast", "options": options},
     }
 
 

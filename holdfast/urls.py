@@ -2,20 +2,19 @@
 
 from django.urls import include, path
 from django.views.generic import RedirectView
-from drf_spectacular.views import SpectacularSwaggerView
 
 from holdfast.admin_site import organizer_site
 from holdfast.metrics import metrics
 from holdfast.observability.health import healthz, readyz
 from holdfast.openapi import document
-from holdfast.pages import bad_request, not_found, read_only, server_error
+from holdfast.pages import bad_request, docs, not_found, read_only, server_error
 
 urlpatterns = [
     path("v1/", include("tenants.api.urls")),
     path("v1/", include("reservations.api.urls")),
     path("v1/", include("webhooks.api.urls")),
     path("v1/openapi.json", read_only(document), name="openapi"),
-    path("v1/docs", read_only(SpectacularSwaggerView.as_view(url_name="openapi"))),
+    path("v1/docs", read_only(docs)),
     path("healthz", read_only(healthz)),
     path("readyz", read_only(readyz)),
     path("metrics", read_only(metrics)),

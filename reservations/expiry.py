@@ -1,6 +1,6 @@
 """Expiry: ending the holds whose time has passed."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from operator import attrgetter
 from uuid import UUID
@@ -8,10 +8,12 @@ from uuid import UUID
 from django.db.models import Q
 
 from holdfast.kernel.clock import Now, database_now
+from holdfast.kernel.errors import Contention
 from holdfast.kernel.jobs import wake_at
 from reservations.locks import lock_lapsed_holds, lock_units
 from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
+from reservations.queries.holds import LAPSED
 from tenants.actor import acting_as
 from tenants.scope import tenant_transaction
 from webhooks.outbox import publish
@@ -38,6 +40,13 @@ def expire_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> int:
     with acting_as("expiry"):  # it was time, and not the buyer whose call came upon it
         publish([hold_fact("hold.expired", hold, now) for hold in lapsed])
     return len(lapsed)
+
+
+def refuse_ending(units: Collection[Unit]) -> None:
+    """Raises Contention for locked units whose hold has lapsed: another transaction is ending it at this moment."""
+    holds = {unit.hold_id for unit in units if unit.status == UnitStatus.HELD and unit.hold_id}
+    if holds and Hold.objects.filter(LAPSED, id__in=holds).exists():
+        raise Contention
 
 
 def wake_at_the_end(holds: Sequence[Hold]) -> None:

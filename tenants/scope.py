@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 
 from holdfast.kernel.db.base import transaction_locks, transaction_settings
+from holdfast.kernel.db.errors import LOCK_NOT_AVAILABLE, sqlstate
 
 SETTING = "holdfast.tenant_id"
 
@@ -32,6 +33,10 @@ def current_tenant_id() -> UUID:
     return UUID(settings[SETTING])
 
 
+class NameTaken(RuntimeError):
+    """Another transaction holds one of the names, and did not end while this one waited."""
+
+
 @contextmanager
 def tenant_transaction(tenant_id: UUID, *, names: Iterable[bytes] = ()) -> Iterator[None]:
     """Run the block in a transaction of this tenant; inside one of the same tenant, in a savepoint.
@@ -39,7 +44,7 @@ def tenant_transaction(tenant_id: UUID, *, names: Iterable[bytes] = ()) -> Itera
     `names` are held until the transaction ends: of two transactions that hold one name, the second begins when the
     first has ended. They are taken in the statement that opens the transaction, so that every later one sees what the
     first has left. Raises AnotherTransaction where the outer transaction belongs to another tenant or to none, or where
-    names are asked for inside one.
+    names are asked for inside one; NameTaken where another transaction keeps a name longer than the lock timeout.
     """
     wanted = {SETTING: str(tenant_id)}
     if transaction.get_connection().in_atomic_block:
@@ -53,12 +58,21 @@ def tenant_transaction(tenant_id: UUID, *, names: Iterable[bytes] = ()) -> Itera
     with ExitStack() as stack:
         token, held = transaction_settings.set(wanted), transaction_locks.set(lock_numbers(names))
         try:
-            stack.enter_context(transaction.atomic())
+            _open(stack)
             yield
         finally:
             # before the commit: what runs after it is outside
             transaction_settings.reset(token)
             transaction_locks.reset(held)
+
+
+def _open(stack: ExitStack) -> None:
+    try:
+        stack.enter_context(transaction.atomic())
+    except DatabaseError as error:
+        if sqlstate(error) == LOCK_NOT_AVAILABLE:  # the opening waits for names and for nothing else
+            raise NameTaken from error
+        raise
 
 
 def lock_numbers(names: Iterable[bytes]) -> tuple[int, ...]:

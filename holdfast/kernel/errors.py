@@ -7,6 +7,7 @@
     ├── NotFound                  404
     ├── Invalid                   422  a field, a parameter or a rule of the input
     ├── IdempotencyKeyReused      422
+    ├── IdempotencyInFlight       409  try again: the first request still runs
     ├── Conflict                  409  the input is fine, the state is against it
     │   └── Contention            409  try again: nothing was decided
     └── Unavailable               503  try again: something HoldFast needs is away
@@ -45,6 +46,10 @@ class Refusal(Exception):
         }
 
 
+# a document names the first so many faults, and says how many there are
+ERRORS_SHOWN_MAX = 100
+
+
 class Malformed(Refusal):
     status, slug, title = 400, "malformed", "The body is not readable JSON"
 
@@ -80,7 +85,8 @@ class Invalid(Refusal):
 
     def __init__(self, errors: Sequence[FieldError], detail: str = "") -> None:
         self.errors = tuple(errors)
-        super().__init__(detail or self._summary(), errors=[error.document() for error in self.errors])
+        shown = [error.document() for error in self.errors[:ERRORS_SHOWN_MAX]]
+        super().__init__(detail or self._summary(), errors=shown)
 
     def _summary(self) -> str:
         first = self.errors[0]
@@ -100,6 +106,13 @@ class Invalid(Refusal):
 
 class IdempotencyKeyReused(Refusal):
     status, slug, title = 422, "idempotency-key-reused", "This Idempotency-Key was used for another request"
+
+
+class IdempotencyInFlight(Refusal):
+    status, slug, title = 409, "idempotency-in-flight", "The first request with this Idempotency-Key still runs"
+
+    def __init__(self) -> None:
+        super().__init__("Ask again for its answer.", retry_after_seconds=1)
 
 
 class Conflict(Refusal):

@@ -3,12 +3,15 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
 import orjson
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
+
+from holdfast.kernel.errors import ERRORS_SHOWN_MAX
 
 INTEGER_MAX = 2**31 - 1
 MOMENT_MIN = datetime(2000, 1, 1, tzinfo=UTC)
@@ -28,7 +31,8 @@ class StrictSerializer(serializers.Serializer[Any]):
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise serializers.ValidationError({"non_field_errors": ["Must be an object."]}, code="not_an_object")
-        faults = {name: [_UNKNOWN] for name in data if name not in self.fields}
+        unknown = (name for name in data if name not in self.fields)
+        faults = {name: [_UNKNOWN] for name in islice(unknown, ERRORS_SHOWN_MAX)}
         try:
             value = super().to_internal_value(data)
         except serializers.ValidationError as error:
@@ -50,6 +54,16 @@ class StrictIntegerField(serializers.IntegerField):
         if type(data) is not int:
             self.fail("invalid")
         return data
+
+
+class BoundedListField(serializers.ListField):
+    """A list that is measured before its members are looked at: a long one costs no more than a short one."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if isinstance(data, list) and self.max_length is not None and len(data) > self.max_length:
+            message = f"Ensure this field has no more than {self.max_length} elements."
+            raise serializers.ValidationError(message, code="max_length")
+        return super().run_validation(data)
 
 
 class StrictBooleanField(serializers.BooleanField):

@@ -4,19 +4,19 @@ from typing import Any
 
 import orjson
 import structlog
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import DatabaseError, InterfaceError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 
 from holdfast.kernel.db.errors import CONTENTION, sqlstate
-from holdfast.kernel.errors import Contention, FieldError, Invalid, NotFound, Refusal, Unavailable
+from holdfast.kernel.errors import Contention, FieldError, Invalid, Malformed, NotFound, Refusal, Unavailable
 
 logger = structlog.get_logger(__name__)
 PROBLEM_MEDIA_TYPE = "application/problem+json"
-# SQLSTATE classes in which the server is away or going away, not wrong
-CONNECTION_FAULTS = ("08", "57P", "53")
+# SQLSTATEs in which the server is away, going away or a standby, not wrong: by class, and two of their own
+CONNECTION_FAULTS = ("08", "57P", "53", "25006", "25P03")
 
 _TITLES = {
     400: ("malformed", "The request is malformed"),
@@ -51,6 +51,8 @@ def refusal_of(error: Exception) -> Refusal | None:
             return error
         case Http404():
             return NotFound()
+        case SuspiciousOperation():  # too many parameters, a foreign host
+            return Malformed("The request is malformed.")
         case exceptions.ValidationError():
             return Invalid(list(field_errors(error.detail)))
         case OperationalError() | InterfaceError() | DatabaseError():

@@ -12,10 +12,10 @@ from uuid import UUID
 from django.db import DatabaseError
 
 from holdfast.kernel.db.errors import CONTENTION, RETRYABLE, sqlstate
-from holdfast.kernel.errors import Contention
+from holdfast.kernel.errors import Contention, IdempotencyInFlight
 from reservations.allocation.attempt import GuardFailed, attempt
 from reservations.allocation.requests import Contended, HoldRequest, Outcome, Refused
-from tenants.scope import tenant_transaction
+from tenants.scope import NameTaken, tenant_transaction
 
 # a transaction that lost a deadlock or waited too long for a lock
 TRANSACTION_RETRIES_MAX = 3
@@ -52,18 +52,20 @@ def _each_answered(tenant_id: UUID, requests: Sequence[HoldRequest], deadline: f
     """One transaction for all; after its rollback one for each, so that a bad request costs no other its answer."""
     try:
         return _committed(tenant_id, requests, deadline)
-    except (DatabaseError, GuardFailed) as error:
+    except (DatabaseError, GuardFailed, NameTaken) as error:
         if len(requests) > 1:
             return [answer for request in requests for answer in _each_answered(tenant_id, [request], deadline)]
         if isinstance(error, GuardFailed):
             return [Contended()]
+        if isinstance(error, NameTaken):
+            return [Refused(IdempotencyInFlight() if requests[0].claim else Contention())]
         if sqlstate(error) in CONTENTION:
             return [Refused(Contention())]
         raise
 
 
 def _committed(tenant_id: UUID, requests: Sequence[HoldRequest], deadline: float) -> list[Outcome]:
-    """The outcomes of one committed transaction. Raises GuardFailed, DatabaseError; then nothing was changed."""
+    """The outcomes of one committed transaction. Raises GuardFailed, NameTaken, DatabaseError; then nothing changed."""
     names = [name for request in requests for name in request.lock_names]
     for tries in range(TRANSACTION_RETRIES_MAX + 1):
         _back_off(tries)

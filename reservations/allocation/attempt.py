@@ -8,12 +8,12 @@ from uuid import UUID
 from django.db.models import Case, UUIDField, Value, When
 
 from holdfast.kernel.clock import Now
-from holdfast.kernel.errors import IdempotencyKeyReused, Invalid, Refusal
+from holdfast.kernel.errors import Contention, IdempotencyKeyReused, Invalid, Refusal
 from reservations.allocation.decide import Table, refuse_by_rules
 from reservations.allocation.gather import Batch, gather, lock_table
 from reservations.allocation.requests import Contended, Demand, Granted, HoldRequest, Outcome, Refused, Replayed
 from reservations.errors import SoldOut, UnitsUnavailable
-from reservations.expiry import wake_at_the_end
+from reservations.expiry import refuse_ending, wake_at_the_end
 from reservations.messages import hold_fact
 from reservations.models import Hold, Unit, UnitStatus
 from reservations.queries.holds import LAPSED, hold_json, item_json
@@ -65,9 +65,9 @@ def _decide(batch: Batch, table: Table[Any, Demand]) -> None:
 
 def _unavailable(refusal: UnitsUnavailable, request: HoldRequest, table: Table[Any, Demand]) -> Outcome:
     """A unit whose hold has lapsed reads held here only while another transaction is ending that hold: try again."""
-    named = [table.by_id[unit.unit] for unit in refusal.units]
-    holds = {unit.hold_id for unit in named if unit.status == UnitStatus.HELD and unit.hold_id}
-    if holds and Hold.objects.filter(LAPSED, id__in=holds).exists():
+    try:
+        refuse_ending([table.by_id[unit.unit] for unit in refusal.units])
+    except Contention:
         return Contended()
     return Refused(refusal)
 

@@ -1,16 +1,23 @@
 """`/v1/holds`: make a hold, read one, list them."""
 
+from http import HTTPStatus
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from holdfast.kernel.errors import FieldError, Invalid
-from holdfast.kernel.fields import IdField, MetadataField, StrictIntegerField, StrictSerializer, TextField
+from holdfast.kernel.fields import (
+    BoundedListField,
+    IdField,
+    MetadataField,
+    StrictIntegerField,
+    StrictSerializer,
+    TextField,
+)
 from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of, text_filter
 from holdfast.kernel.pagination import page
 from holdfast.kernel.parameters import choice_parameter, id_parameter, text_parameter
@@ -46,8 +53,8 @@ class CustomerField(TextField):
 
 class HoldBody(StrictSerializer):
     event = IdField()
-    units = serializers.ListField(child=IdField(), required=False, min_length=1, max_length=NAMED_MAX)
-    labels = serializers.ListField(
+    units = BoundedListField(child=IdField(), required=False, min_length=1, max_length=NAMED_MAX)
+    labels = BoundedListField(
         child=TextField(max_length=Unit.LABEL_LENGTH_MAX), required=False, min_length=1, max_length=NAMED_MAX
     )
     quantity = StrictIntegerField(required=False, min_value=1)
@@ -143,7 +150,10 @@ class Holds(TenantView):
             case Refused(refusal):
                 raise refusal
             case Replayed(answer):
-                return replayed(request, answer)
+                response = replayed(request, answer)
+                if answer.status == HTTPStatus.CREATED:
+                    response["Location"] = f"/v1/holds/{answer.body['id']}"
+                return response
         raise AssertionError(outcome)
 
 

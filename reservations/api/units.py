@@ -6,11 +6,10 @@ from uuid import UUID
 from django.conf import settings
 from django.db.models import Q
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from holdfast.kernel.fields import MomentField, StrictIntegerField, StrictSerializer, TextField
+from holdfast.kernel.fields import BoundedListField, MomentField, StrictIntegerField, StrictSerializer, TextField
 from holdfast.kernel.money import AMOUNT_MAX
 from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of, text_filter
 from holdfast.kernel.pagination import page
@@ -43,11 +42,11 @@ class UnitBody(StrictSerializer):
 
 
 class UnitsBody(StrictSerializer):
-    units = serializers.ListField(child=UnitBody(), min_length=1, max_length=UNITS_PER_CALL_MAX)
+    units = BoundedListField(child=UnitBody(), min_length=1, max_length=UNITS_PER_CALL_MAX)
 
 
 class LabelsBody(StrictSerializer):
-    labels = serializers.ListField(
+    labels = BoundedListField(
         child=TextField(max_length=Unit.LABEL_LENGTH_MAX), min_length=1, max_length=UNITS_PER_CALL_MAX
     )
 

@@ -11,7 +11,7 @@ from django.db.models import Q
 from holdfast.kernel.db.errors import constraint_name
 from holdfast.kernel.errors import FieldError, Invalid, NotFound
 from reservations.errors import UnavailableUnit, UnitsUnavailable
-from reservations.expiry import expire_lapsed_holds
+from reservations.expiry import expire_lapsed_holds, refuse_ending
 from reservations.locks import lock_event, lock_units
 from reservations.models import Event, Unit, UnitStatus
 from reservations.models.event import UNITS_PER_EVENT_MAX
@@ -138,6 +138,7 @@ def _switch(tenant_id: UUID, event_id: UUID, labels: Sequence[str], source: Unit
         ]
         if unknown:
             raise Invalid(unknown)
+        refuse_ending(units)
         claimed = [unit for unit in units if unit.hold_id is not None]
         if claimed:
             raise UnitsUnavailable([UnavailableUnit(unit.id, unit.label, unit.status) for unit in claimed])

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from holdfast.kernel.clock import rfc3339
-from holdfast.kernel.fields import MomentField, StrictSerializer, TextField
+from holdfast.kernel.fields import BoundedListField, MomentField, StrictSerializer, TextField
 from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of
 from holdfast.kernel.pagination import page
 from tenants.api.idempotency import once
@@ -21,9 +21,7 @@ from tenants.scope import tenant_transaction
 
 class ApiKeyBody(StrictSerializer):
     name = TextField(max_length=100)
-    scopes = serializers.ListField(
-        child=serializers.ChoiceField(Scope.choices), min_length=1, max_length=len(Scope.values)
-    )
+    scopes = BoundedListField(child=serializers.ChoiceField(Scope.choices), min_length=1, max_length=len(Scope.values))
     expires_at = MomentField(required=False, allow_null=True)
 
 

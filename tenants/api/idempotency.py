@@ -11,10 +11,10 @@ import orjson
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from holdfast.kernel.errors import IdempotencyKeyInvalid, IdempotencyKeyMissing, Refusal
+from holdfast.kernel.errors import IdempotencyInFlight, IdempotencyKeyInvalid, IdempotencyKeyMissing, Malformed, Refusal
 from holdfast.kernel.problems import PROBLEM_MEDIA_TYPE
 from tenants.idempotency import Claim, StoredAnswer, store_answers, stored_answers
-from tenants.scope import tenant_transaction
+from tenants.scope import NameTaken, tenant_transaction
 
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 _FIRST_ERROR = 400
@@ -36,7 +36,10 @@ def _fingerprint(request: Request) -> bytes:
     """SHA-256 of method, path, sorted query and canonical JSON body."""
     query = sorted(request.query_params.lists())
     asked = [request.method, request.path, query, request.data]
-    return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()
+    try:
+        return hashlib.sha256(orjson.dumps(asked, option=orjson.OPT_SORT_KEYS)).digest()
+    except orjson.JSONEncodeError as error:
+        raise Malformed("The body is nested too deeply.") from error
 
 
 def replayed(request: Request, answer: StoredAnswer) -> Response:
@@ -59,25 +62,32 @@ def once[**P](method: Callable[Concatenate[Any, Request, P], Response]) -> Calla
         claim = claim_of(request, principal_id=view.principal.api_key_id)
         if claim is None:
             return method(view, request, *args, **kwargs)
-        with tenant_transaction(view.tenant_id, names=[claim.lock_name]):
-            stored = stored_answers([claim]).get(claim.name)
-            if stored is not None:
-                return replayed(request, stored.replay_for(claim))
-            try:
-                response = method(view, request, *args, **kwargs)
-            except Refusal as refusal:
-                if not refusal.stored:
-                    raise
-                store_answers({claim: (refusal.status, refusal.document())})
-                kept: Refusal | Response = refusal
-            else:
-                store_answers({claim: (response.status_code, _without_secret(response.data))})
-                kept = response
-        if isinstance(kept, Refusal):
-            raise kept
-        return kept
+        try:
+            with tenant_transaction(view.tenant_id, names=[claim.lock_name]):
+                answer = _first_or_kept(claim, request, lambda: method(view, request, *args, **kwargs))
+        except NameTaken as error:
+            raise IdempotencyInFlight from error
+        if isinstance(answer, Refusal):
+            raise answer
+        return answer
 
     return answered
+
+
+def _first_or_kept(claim: Claim, request: Request, run: Callable[[], Response]) -> Response | Refusal:
+    """The answer that is kept for the claim, or else that of `run`, which is kept from now on if it may be."""
+    stored = stored_answers([claim]).get(claim.name)
+    if stored is not None:
+        return replayed(request, stored.replay_for(claim))
+    try:
+        response = run()
+    except Refusal as refusal:
+        if not refusal.stored:
+            raise
+        store_answers({claim: (refusal.status, refusal.document())})
+        return refusal
+    store_answers({claim: (response.status_code, _without_secret(response.data))})
+    return response
 
 
 def _without_secret(body: dict[str, Any]) -> dict[str, Any]:

@@ -37,10 +37,6 @@ class TenantView(APIView):
 
     body_bytes_max: ClassVar[int] = settings.BODY_BYTES_MAX
 
-    def initialize_request(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Request:
-        measure_chunked_body(request, self.body_bytes_max)
-        return super().initialize_request(request, *args, **kwargs)
-
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         # a thread serves one request after another: what is said of this one ends with it
         with acting_as(""):
@@ -49,6 +45,8 @@ class TenantView(APIView):
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
         act_as(self.principal.name)
+        # only now, for a body that is slow to come keeps a thread waiting: not for strangers
+        measure_chunked_body(request._request, self.body_bytes_max)  # noqa: SLF001 - DRF has no other door to it
 
     @property
     def principal(self) -> Principal:

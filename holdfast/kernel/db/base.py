@@ -8,6 +8,7 @@ carry them to its next user, and a statement outside a transaction has none.
 from contextvars import ContextVar
 from typing import Any
 
+from django.conf import settings as django_settings
 from django.db import DatabaseError
 from django.db.backends.postgresql import base
 
@@ -15,6 +16,10 @@ from django.db.backends.postgresql import base
 transaction_settings: ContextVar[dict[str, str] | None] = ContextVar("transaction_settings", default=None)
 # numbers of advisory locks to take along with them, in this order
 transaction_locks: ContextVar[tuple[int, ...]] = ContextVar("transaction_locks", default=())
+
+
+NAME_TIMEOUT_MS = 1_000
+_LOCK_TIMEOUT = "set_config('lock_timeout', %s, true)"
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -25,11 +30,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
         settings = None if autocommit else transaction_settings.get()
         if not settings:
             return
-        locks = transaction_locks.get()
-        calls = ["set_config(%s, %s, true)"] * len(settings) + ["pg_advisory_xact_lock(%s)"] * len(locks)
+        calls = ["set_config(%s, %s, true)"] * len(settings)
+        values: list[str | int] = [text for pair in settings.items() for text in pair]
+        if locks := transaction_locks.get():
+            # a shorter wait than for rows: whoever waits for a name may be told so before its holder gives up
+            calls += [_LOCK_TIMEOUT, *["pg_advisory_xact_lock(%s)"] * len(locks), _LOCK_TIMEOUT]
+            values += [f"{NAME_TIMEOUT_MS}ms", *locks, f"{django_settings.LOCK_TIMEOUT_MS}ms"]
         try:
             with self.cursor() as cursor:
-                cursor.execute(f"SELECT {', '.join(calls)}", [*(t for pair in settings.items() for t in pair), *locks])
+                cursor.execute(f"SELECT {', '.join(calls)}", values)
         except Exception:
             self._undo_opening()
             raise

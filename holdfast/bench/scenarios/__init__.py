@@ -9,6 +9,7 @@ from holdfast.bench.report import Findings
 from holdfast.bench.scenarios.chaos import chaos
 from holdfast.bench.scenarios.flash import flash
 from holdfast.bench.scenarios.size import size
+from holdfast.bench.scenarios.sweep import sweep
 from holdfast.bench.scenarios.throughput import hot, spread
 
 
@@ -27,4 +28,5 @@ SCENARIOS: Mapping[str, Scenario] = {
     "spread": Scenario(spread, _ALL_ARMS),
     "size": Scenario(size, frozenset()),
     "chaos": Scenario(chaos, frozenset()),
+    "sweep": Scenario(sweep, frozenset()),
 }

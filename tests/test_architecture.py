@@ -1,0 +1,28 @@
+"""ARCHITECTURE.md draws the states as the code has them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from reservations.models import HoldStatus, UnitStatus
+from reservations.models.event import EVENT_MOVES
+
+TEXT = (Path(__file__).parent.parent / "ARCHITECTURE.md").read_text()
+ROW = re.compile(r"^\| (\w+) \| ([\w, ]+) \| (\w+) \|$", re.MULTILINE)
+
+
+def drawing_of(thing: str) -> str:
+    """The drawing that follows the sentence about it."""
+    return TEXT.split(f"\n{thing} (", 1)[1].split("```")[1]
+
+
+def test_the_moves_of_an_event_are_those_of_the_table():
+    told = {move: (frozenset(source.split(", ")), target) for move, source, target in ROW.findall(TEXT)}
+    assert told == {move: (frozenset(sources), target) for move, (sources, target) in EVENT_MOVES.items()}
+
+
+@pytest.mark.parametrize(("thing", "states"), [("A unit", UnitStatus), ("A hold", HoldStatus)])
+def test_a_drawing_has_every_state(thing, states):
+    words = set(re.findall(r"[a-z_]+", drawing_of(thing)))
+    assert set(states.values) <= words

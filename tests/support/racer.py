@@ -3,6 +3,7 @@
 It reads a line of JSON for each act, `{"act": …, "at": Unix time, …}`, and answers with a line: what came of it.
 """
 
+import itertools
 import json
 import subprocess
 import sys
@@ -15,23 +16,26 @@ from tests.support.web import CHECKOUT, TIED, environment
 
 
 class Racers:
-    """`with Racers(3) as racers: racers.race([{"act": "release", …}, …])`: that many processes, kept for many races."""
+    """`with Racers(3) as racers: racers.race([{"act": "release", …}, …])`: that many processes, kept for many races.
+
+    Variables of the environment may be given for the first of them, the second, and so on.
+    """
 
     LEAD_SECONDS = 0.01
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, *variables: dict[str, str]) -> None:
         command = [sys.executable, "-c", TIED, "-m", "tests.support.racer"]
         self.processes = [
             subprocess.Popen(
                 command,
                 cwd=CHECKOUT,
-                env=environment(),
+                env={**environment(), **more},
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
                 start_new_session=True,
             )
-            for _ in range(count)
+            for more in itertools.islice(itertools.chain(variables, itertools.repeat({})), count)
         ]
 
     def race(self, acts: Sequence[dict[str, Any]]) -> list[str]:

@@ -18,8 +18,12 @@ def drawing_of(thing: str) -> str:
 
 
 def test_the_moves_of_an_event_are_those_of_the_table():
-    told = {move: (frozenset(source.split(", ")), target) for move, source, target in ROW.findall(TEXT)}
-    assert told == {move: (frozenset(sources), target) for move, (sources, target) in EVENT_MOVES.items()}
+    told = {
+        move: (frozenset(source.split(", ")), target) for move, source, target in ROW.findall(TEXT) if move != "move"
+    }
+    assert told == {
+        move: (frozenset(map(str, sources)), str(target)) for move, (sources, target) in EVENT_MOVES.items()
+    }
 
 
 @pytest.mark.parametrize(("thing", "states"), [("A unit", UnitStatus), ("A hold", HoldStatus)])

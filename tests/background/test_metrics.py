@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import connections
 from prometheus_client.parser import text_string_to_metric_families
 
 from holdfast.kernel.jobs import heartbeat_key
@@ -126,7 +127,12 @@ def test_a_redis_that_never_answers_keeps_nobody_waiting_for_long(api, settings,
     with socket.create_server(("127.0.0.1", 0), backlog=32) as listener:  # it takes connections, and that is all
         at(f"redis://127.0.0.1:{listener.getsockname()[1]}/0", settings)
         answers: list[Any] = []
-        asking = threading.Thread(target=lambda: answers.append(api(None).get(path)), daemon=True)
+
+        def ask() -> None:
+            answers.append(api(None).get(path))
+            connections.close_all()
+
+        asking = threading.Thread(target=ask, daemon=True)
         began = time.monotonic()
         asking.start()
         asking.join(12)

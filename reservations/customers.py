@@ -2,6 +2,7 @@
 
 import hashlib
 import unicodedata
+from uuid import UUID
 
 
 def normalised(text: str) -> str:
@@ -16,3 +17,8 @@ def normalised(text: str) -> str:
 def customer_key(text: str) -> bytes:
     """What limits and filters compare: the SHA-256 of the normalised text, 32 bytes."""
     return hashlib.sha256(normalised(text).encode("utf-8", "surrogatepass")).digest()
+
+
+def allowance_lock_name(event_id: UUID, key: bytes) -> bytes:
+    """The name under which the customer's use of the event's limit is locked."""
+    return b"customer" + event_id.bytes + key

@@ -6,6 +6,8 @@
 4. units, by id
 5. free units of an event, skipping what others have locked: these never wait, so they may come last
 
+An extension takes its customer's name with the hold locked: whoever has a name waits for units, but never for a hold.
+
 Whoever takes two of these takes them in this order; within one, in the order said. FOR NO KEY UPDATE, since no key of a
 locked row ever changes, and inserts that point to it need not wait.
 """

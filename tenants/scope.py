@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
 
 from holdfast.kernel.db.base import transaction_locks, transaction_settings
 from holdfast.kernel.db.errors import LOCK_NOT_AVAILABLE, sqlstate
@@ -31,6 +31,13 @@ def current_tenant_id() -> UUID:
     if not settings or SETTING not in settings:
         raise NoTenant("open a tenant_transaction first")
     return UUID(settings[SETTING])
+
+
+def hold_name(name: bytes) -> None:
+    """Hold a name from here to the end of the running transaction; waits for it as for a row."""
+    (number,) = lock_numbers([name])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
 
 
 class NameTaken(RuntimeError):

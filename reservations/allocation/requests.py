@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Q
 
 from holdfast.kernel.errors import Refusal
-from reservations.customers import customer_key
+from reservations.customers import allowance_lock_name, customer_key
 from reservations.models import Hold
 from tenants.idempotency import Claim, StoredAnswer
 
@@ -76,7 +76,7 @@ class Allowance:
 
     @property
     def lock_name(self) -> bytes:
-        return b"customer" + self.event_id.bytes + self.customer_key
+        return allowance_lock_name(self.event_id, self.customer_key)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from django.db.models.functions import Greatest
 
 from holdfast.kernel.clock import Now
 from holdfast.kernel.errors import Invalid, NotFound
+from reservations.customers import allowance_lock_name
 from reservations.errors import ExtensionLimit, HoldConverted, HoldExpired, HoldReleased
 from reservations.expiry import wake_at_the_end
 from reservations.locks import lock_hold, lock_units
@@ -16,7 +17,7 @@ from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
 from reservations.models.event import HOLD_TTL_SECONDS_MIN
 from reservations.queries.holds import get_hold
-from tenants.scope import tenant_transaction
+from tenants.scope import hold_name, tenant_transaction
 from webhooks.outbox import publish
 
 _IN_TIME = Q(status=HoldStatus.ACTIVE, expires_at__gt=Now())
@@ -36,6 +37,9 @@ def extend_hold(*, tenant_id: UUID, hold_id: UUID, seconds: int | None = None) -
                 f"Must be from {HOLD_TTL_SECONDS_MIN} to the event's hold_ttl_seconds, {hold.event.hold_ttl_seconds}."
             )
             raise Invalid.at("/seconds", "out_of_range", detail)
+        if hold.event.units_per_customer_max is not None:
+            # whoever counts this customer's holds now may have found that this one has lapsed: they come first
+            hold_name(allowance_lock_name(hold.event_id, bytes(hold.customer_key)))
         # the time is read by this statement, which runs with the hold locked
         extended = Hold.objects.filter(_IN_TIME, id=hold_id, extensions_used__lt=hold.event.hold_extensions_max).update(
             expires_at=Greatest(F("expires_at"), Now() + timedelta(seconds=term)),

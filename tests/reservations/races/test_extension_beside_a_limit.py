@@ -1,4 +1,4 @@
-"""An extension and a count of the customer's holds never overlap: else a hold could lapse in one and live in the other."""
+"""An extension and a count of the customer's holds never overlap: a hold can't lapse in one and live in the other."""
 
 import threading
 

@@ -130,8 +130,20 @@ def test_a_named_python_that_does_not_fit_is_refused(clone: Clone) -> None:
 def test_help_needs_no_python_and_an_unknown_command_is_refused(clone: Clone) -> None:
     code, out, _ = clone.run("help", PATH="/usr/bin:/bin")
     assert code == 0
-    assert "./hold COMMAND" in out
+    for words in ("./hold COMMAND", "--rounds N", "--peer", "--floor", "--noop", "test -m gate"):
+        assert words in out
 
     code, out, err = clone.run("fly", PATH="/usr/bin:/bin")
     assert (code, out) == (2, "")
     assert "./hold COMMAND" in err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("demo", "--help"), ("up", "--port", "8001", "-h"), ("bench", "--help"), ("setup", "-h")]
+)
+def test_help_with_a_command_makes_nothing(clone: Clone, arguments: tuple[str, ...]) -> None:
+    code, out, err = clone.run(*arguments)
+
+    assert (code, err) == (0, "")
+    assert "./hold COMMAND" in out
+    assert not (clone.folder / ".venv").exists()

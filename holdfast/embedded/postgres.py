@@ -18,6 +18,8 @@ from holdfast.embedded.state import Place
 SUPERUSER = "postgres"
 OWNER = "holdfast_owner"
 DATABASE = "holdfast"
+# Only part of the socket's name: nothing listens on TCP.
+PORT = 5432
 
 # The owner may make the runtime roles and the test database; it is no superuser and row-level security holds for it.
 BIRTH_SQL = f"""\
@@ -27,6 +29,7 @@ CREATE DATABASE {DATABASE} OWNER {OWNER};
 
 SETTINGS = {
     "listen_addresses": "",
+    "port": str(PORT),
     "unix_socket_permissions": "0700",
     "shared_buffers": "128MB",
     # Statements are short here: planning machine code for one costs more than running it.
@@ -45,8 +48,8 @@ BUILTIN_LOCALE_SINCE = 17
 
 
 def database_url(place: Place) -> str:
-    """The owner's address, for Django."""
-    return f"postgresql://{OWNER}@/{DATABASE}?host={quote(str(place.sockets))}"
+    """The owner's address, for Django; it names the port, which libpq would look for in its caller's environment."""
+    return f"postgresql://{OWNER}@/{DATABASE}?host={quote(str(place.sockets))}&port={PORT}"
 
 
 def cluster_identity(place: Place) -> str:
@@ -72,7 +75,7 @@ class Postgres(Server):
         """Make the cluster, and clear a lock file that names a stranger."""
         if not (self.place.data / "PG_VERSION").exists():
             self._make_cluster()
-        for lock_file in (self.place.data / "postmaster.pid", self.place.sockets / ".s.PGSQL.5432.lock"):
+        for lock_file in (self.place.data / "postmaster.pid", self.place.sockets / f".s.PGSQL.{PORT}.lock"):
             self._clear_recycled(lock_file)
 
     @override

@@ -13,6 +13,9 @@ from holdfast.embedded.settings import Settings
 from holdfast.embedded.state import Place, State, open_state
 
 Profile = Literal["dev", "test"]
+DJANGO_SETTINGS = "holdfast.settings"
+# What libpq reads where an address is silent: another server's port, a service file, a wish for a standby.
+LIBPQ_PREFIX = "PG"
 
 
 @dataclass
@@ -33,7 +36,8 @@ class Services:
 @contextmanager
 def running_services(settings: Settings, profile: Profile) -> Iterator[Services]:
     """Start what is not given by DATABASE_URL and REDIS_URL; stop it on leaving unless others use it too."""
-    services = Services(dict(os.environ))
+    # Settings of another project, which the caller's shell may name, are not ours.
+    services = Services(dict(os.environ) | {"DJANGO_SETTINGS_MODULE": DJANGO_SETTINGS})
     try:
         _start(services, settings, profile)
         yield services
@@ -52,6 +56,8 @@ def _start(services: Services, settings: Settings, profile: Profile) -> None:
         if not settings.database_url:
             services.cluster = services.state.place(profile, "postgres")
             _take(services, services.cluster)
+            for name in [name for name in environment if name.startswith(LIBPQ_PREFIX)]:
+                del environment[name]
             environment["DATABASE_URL"] = postgres.database_url(services.cluster)
         if not settings.redis_url:
             place = services.state.place(profile, "valkey")

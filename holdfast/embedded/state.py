@@ -110,6 +110,7 @@ class State:
 def open_state(configured: str | None) -> State:
     """Find, make and check the state folder; raise a Refusal that says what to do."""
     root = Path(configured).absolute() if configured else _default_root()
+    _check_name(root)
     try:
         root.parent.mkdir(parents=True, exist_ok=True)
         _make(root)
@@ -157,6 +158,18 @@ def _refuse_foreign(path: Path, owners: set[int]) -> None:
         raise BadSetting("HOLDFAST_STATE", f"{path} is not a folder: choose another path")
     if status.st_uid not in owners:
         raise BadSetting("HOLDFAST_STATE", f"{path} belongs to another user (uid {status.st_uid}): choose another")
+
+
+def _check_name(root: Path) -> None:
+    """Refuse a path that the servers or their clients can't be told."""
+    if "," in str(root):
+        raise BadSetting(
+            "HOLDFAST_STATE", f"{root} has a comma, at which PostgreSQL divides its folders: choose another folder"
+        )
+    if not str(root).isprintable():
+        raise BadSetting(
+            "HOLDFAST_STATE", f"{str(root)!r} has a character that can't be printed: choose another folder"
+        )
 
 
 def _check_writable(root: Path) -> None:

@@ -5,6 +5,7 @@ import socket
 from functools import cached_property
 from pathlib import Path
 from typing import override
+from urllib.parse import quote
 
 from holdfast.embedded.binaries import find_valkey
 from holdfast.embedded.server import Process, Server
@@ -21,7 +22,7 @@ PROFILE_OPTIONS = {
 
 def redis_url(place: Place) -> str:
     """The address for Django and RQ."""
-    return f"unix://{place.sockets / SOCKET_NAME}?db=0"
+    return f"unix://{quote(str(place.sockets / SOCKET_NAME))}?db=0"
 
 
 class Valkey(Server):

@@ -50,6 +50,15 @@ def test_a_state_folder_that_is_a_file(checkout: Checkout) -> None:
     assert refused(checkout) == f"HOLDFAST_STATE {checkout.state} is not a folder: choose another path\n"
 
 
+@pytest.mark.parametrize(("name", "reason"), [("a,b", "has a comma"), ("a\nb", "can't be printed")])
+def test_a_state_folder_that_a_server_cannot_be_told(checkout: Checkout, name: str, reason: str) -> None:
+    folder = checkout.folder / name
+    line = refused(checkout, HOLDFAST_STATE=str(folder))
+    assert line.startswith("HOLDFAST_STATE ")
+    assert reason in line
+    assert not folder.exists()
+
+
 def test_a_state_folder_that_is_a_link(checkout: Checkout) -> None:
     target = checkout.folder / "elsewhere"
     target.mkdir()

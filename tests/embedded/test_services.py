@@ -11,6 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
+from redis.connection import parse_url as redis_parts
+
+from holdfast.embedded.postgres import database_url
+from holdfast.embedded.state import Place
+from holdfast.embedded.valkey import redis_url
 
 from .conftest import Checkout, wait_for
 
@@ -79,9 +85,36 @@ def test_the_secret_key_is_made_once_and_a_given_one_is_kept(checkout: Checkout)
     assert given == "given"
 
 
-def test_only_what_is_not_given_is_started(checkout: Checkout) -> None:
-    environment = json.loads(checkout.run("manage", "environment", DATABASE_URL="postgresql://given@/x")[1])
+def test_the_callers_own_settings_lead_nobody_astray(checkout: Checkout) -> None:
+    libpq = {
+        "PGPORT": "5433",
+        "PGSERVICE": "nope",
+        "PGHOSTADDR": "192.0.2.1",
+        "PGTARGETSESSIONATTRS": "standby",
+    }
 
+    _, out, err = checkout.run("manage", "environment", DJANGO_SETTINGS_MODULE="other.settings", **libpq)
+
+    environment = json.loads(out)
+    assert environment["DJANGO_SETTINGS_MODULE"] == "holdfast.settings"
+    assert not [name for name in environment if name.startswith("PG")], err
+    assert conninfo_to_dict(environment["DATABASE_URL"])["port"] == "5432"
+
+
+@pytest.mark.parametrize("name", ["a%20b", "a#b", "a?b", "a b", "é"])
+def test_an_address_leads_to_its_socket(name: str) -> None:
+    sockets = Path(f"/srv/{name}/dev/run")
+    place = Place("dev", "any", sockets.with_name("any"), sockets)
+
+    assert redis_parts(redis_url(place))["path"] == f"{sockets}/valkey.sock"
+    assert conninfo_to_dict(database_url(place))["host"] == str(sockets)
+
+
+def test_only_what_is_not_given_is_started(checkout: Checkout) -> None:
+    given = {"DATABASE_URL": "postgresql://given@/x", "PGPORT": "5433"}
+    environment = json.loads(checkout.run("manage", "environment", **given)[1])
+
+    assert environment["PGPORT"] == "5433", "it belongs to the given database"
     assert environment["DATABASE_URL"] == "postgresql://given@/x"
     assert environment["REDIS_URL"].startswith(f"unix://{checkout.state}/dev/run/")
     assert not (checkout.state / "dev" / "postgres").exists()
@@ -195,7 +228,7 @@ def test_a_long_state_path_gets_its_sockets_elsewhere(checkout: Checkout) -> Non
     code, out, err = checkout.run("manage", "environment", HOLDFAST_STATE=str(deep))
 
     assert code == 0, err
-    sockets = Path(json.loads(out)["DATABASE_URL"].partition("host=")[2])
+    sockets = Path(conninfo_to_dict(json.loads(out)["DATABASE_URL"])["host"])
     assert len(str(sockets)) < 60
     shutil.rmtree(sockets)
 
@@ -219,7 +252,7 @@ def test_an_ordinary_user_runs_the_services(checkout: Checkout) -> None:
     )
 
     assert code == 0, err
-    assert json.loads(out)["DATABASE_URL"].endswith(f"{home}/state/dev/run")
+    assert conninfo_to_dict(json.loads(out)["DATABASE_URL"])["host"] == f"{home}/state/dev/run"
     assert (home / "state" / "dev" / "postgres" / "data" / "PG_VERSION").stat().st_uid == uid
     wait_for("nothing left", lambda: not checkout.pids())
 

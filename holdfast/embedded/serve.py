@@ -8,7 +8,7 @@ from contextlib import closing
 from typing import NoReturn
 
 from holdfast.embedded.background import background_programs
-from holdfast.embedded.console import answer
+from holdfast.embedded.console import answer, say
 from holdfast.embedded.demo import introduction, make_demo_data, make_hold
 from holdfast.embedded.errors import BadSetting
 from holdfast.embedded.provision import provision
@@ -35,6 +35,7 @@ def up(settings: Settings, arguments: Sequence[str]) -> int:
                 if not supervisor.stopping:
                     answer(f"HoldFast is ready at {address.url} (Ctrl-C stops it)")
                 supervisor.tend_until(lambda: False)
+    say("stopped")
     return 0
 
 
@@ -48,6 +49,7 @@ def demo(settings: Settings, arguments: Sequence[str]) -> int:
         with running_services(settings, "dev") as services:
             provision(services)
             _run_demo(services, address, options)
+    say("stopped")
     return 0
 
 

@@ -18,8 +18,10 @@ BLOCKING_THREADS = 4
 # Connections a process accepts at once; the others wait in the listen queue. A waiting connection costs some memory and
 # no thread, so it is far above the clients of a rush, who each keep theirs open.
 CONNECTIONS_MAX = 2048
-# A request in flight gets this long when the server stops; the supervisor waits a little longer.
-WORKER_KILL_SECONDS = 8
+# When the server stops, a connection between two requests is closed at once; one in the middle of a request gets this
+# long, which is what the longest statement may take, and the supervisor waits longer. granian's time limit for a
+# request's head is no way to a shorter end: it also closes connections that wait for their next request.
+WORKER_KILL_SECONDS = 5
 ANSWER_WITHIN_SECONDS = 2.0
 
 

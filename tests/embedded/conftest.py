@@ -3,8 +3,8 @@
 The application is small so that these tests are about processes, not about what runs in them; PostgreSQL, Valkey, the
 keepers, the supervisor and granian are the real ones.
 
-Every test has ports, sockets and data of its own; the tests form two groups, each on one worker, so that not more than
-two sets of servers start at a time.
+Every set of servers has ports, sockets and data of its own; the tests form two groups, each on one worker, so that not
+more than two sets start at a time and a module's shared one starts once.
 """
 
 import contextlib
@@ -40,6 +40,8 @@ elif command == "query":
     import psycopg
     with psycopg.connect(os.environ["DATABASE_URL"]) as connection:
         print(*connection.execute(rest[0]).fetchone())
+elif command in {"work", "run_periodic"}:
+    time.sleep(600)
 elif command == "wait":
     print("waiting", flush=True)
     time.sleep(60)
@@ -179,16 +181,70 @@ class Checkout:
         shutil.rmtree(self.folder)
 
 
-@pytest.fixture
-def checkout() -> Iterator[Checkout]:
+@contextlib.contextmanager
+def empty_checkout() -> Iterator[Checkout]:
     """A short path, for the sockets, that an ordinary user can read."""
     folder = Path(tempfile.mkdtemp(prefix="hf-", dir="/tmp"))
     folder.chmod(0o755)
     made = Checkout(folder)
-    shutil.copytree(EMBEDDED, made.app / "holdfast" / "embedded", ignore=shutil.ignore_patterns("__pycache__"))
-    (made.app / "holdfast" / "__init__.py").touch()
-    (made.app / "holdfast" / "wsgi.py").write_text(WSGI)
-    (made.app / "manage.py").write_text(MANAGE)
-    (made.app / "requirements.lock").touch()
-    yield made
-    made.clean_up()
+    try:
+        yield made
+    finally:
+        made.clean_up()
+
+
+@contextlib.contextmanager
+def stub_checkout() -> Iterator[Checkout]:
+    """The launcher's own code with the small application."""
+    with empty_checkout() as made:
+        shutil.copytree(EMBEDDED, made.app / "holdfast" / "embedded", ignore=shutil.ignore_patterns("__pycache__"))
+        (made.app / "holdfast" / "__init__.py").touch()
+        (made.app / "holdfast" / "wsgi.py").write_text(WSGI)
+        (made.app / "manage.py").write_text(MANAGE)
+        (made.app / "requirements.lock").touch()
+        yield made
+
+
+@pytest.fixture
+def checkout() -> Iterator[Checkout]:
+    """One of the test's own."""
+    with stub_checkout() as made:
+        yield made
+
+
+@dataclass(frozen=True)
+class Running:
+    """An `up` that several tests use; each leaves it well."""
+
+    checkout: Checkout
+    process: subprocess.Popen[str]
+    port: int
+
+
+@pytest.fixture(scope="module")
+def shared_up() -> Iterator[Running]:
+    """Started once: starting takes longer than most of what is looked at in it."""
+    with stub_checkout() as made:
+        port = free_port()
+        yield Running(made, made.start_up(port), port)
+
+
+@pytest.fixture
+def running(shared_up: Running) -> Iterator[Running]:
+    """The shared `up`, which must outlive the test."""
+    yield shared_up
+    assert shared_up.process.poll() is None
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Do what pytest-xdist means to: put a test's group at the end of its id, where the scheduler looks for it.
+
+    pytest-xdist 3.8 sets an attribute that pytest 9.2 no longer reads, so the groups would be silently ignored.
+    """
+    if not getattr(config.option, "loadgroup", False):
+        return
+    for item in items:
+        mark = item.get_closest_marker("xdist_group")
+        if mark is not None and not item.nodeid.endswith(f"@{mark.args[0]}"):
+            item._id = item._id.parse(f"{item.nodeid}@{mark.args[0]}")

@@ -10,9 +10,11 @@ import time
 
 import pytest
 
-from .conftest import Checkout, free_port, wait_for
+from .conftest import Checkout, Running, free_port, wait_for
 
 pytestmark = pytest.mark.xdist_group("embedded supervisor")
+
+BACKGROUND = ("work holds", "work watch", "run_periodic")
 
 
 def get(port: int, path: str) -> str:
@@ -23,6 +25,24 @@ def get(port: int, path: str) -> str:
         return connection.getresponse().read().decode()
     finally:
         connection.close()
+
+
+def background_pid(checkout: Checkout, words: str) -> int:
+    """The one process that runs this command, once there is one."""
+    (pid,) = wait_for(words, lambda: checkout.pids(f"manage.py {words}"))
+    return pid
+
+
+def keep_alive(port: int) -> list[http.client.HTTPConnection]:
+    """Open connections: some had an answer, some have not asked yet."""
+    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(20)]
+    for number, connection in enumerate(connections):
+        connection.connect()
+        if number % 2:
+            connection.request("GET", "/pid")
+            connection.getresponse().read()
+            assert connection.sock is not None
+    return connections
 
 
 def end(process: subprocess.Popen[str], signal_number: int = signal.SIGTERM) -> tuple[int, str]:
@@ -37,16 +57,27 @@ def test_a_stopped_supervisor_leaves_nothing(checkout: Checkout, signal_number: 
     port = free_port()
     process = checkout.start_up(port)
     assert get(port, "/pid").isdigit()
+    for words in BACKGROUND:
+        background_pid(checkout, words)
+    connections = keep_alive(port)
+    started_at = time.monotonic()
 
     code, err = end(process, signal_number)
 
+    assert time.monotonic() - started_at < 3, "open connections are not waited for"
     assert code == 0, err
     assert checkout.pids() == [], "at once: it waits for its services"
+    assert err.splitlines()[-1] == "holdfast: stopped"
+    assert "Killing" not in err
+    for connection in connections:
+        connection.close()
 
 
 def test_a_killed_supervisor_leaves_nothing(checkout: Checkout) -> None:
     process = checkout.start_up(free_port())
     assert len(checkout.pids("granian")) == 3, "a master and two workers"
+    for words in BACKGROUND:
+        background_pid(checkout, words)
 
     process.kill()
 
@@ -70,19 +101,18 @@ def test_a_second_ctrl_c_does_not_wait(checkout: Checkout) -> None:
 
 
 @pytest.mark.parametrize("service", ["postgres", "valkey"])
-def test_a_killed_server_comes_back(checkout: Checkout, service: str) -> None:
-    process = checkout.start_up(free_port())
+def test_a_killed_server_comes_back(running: Running, service: str) -> None:
+    checkout = running.checkout
     server = checkout.server_pid(service)
 
     os.kill(server, signal.SIGKILL)
 
     wait_for("another server", lambda: checkout.server_pid(service) != server)
     assert checkout.run("manage", "query", "select 1")[:2] == (0, "1\n")
-    assert end(process)[0] == 0
 
 
-def test_a_killed_keeper_comes_back_with_its_server(checkout: Checkout) -> None:
-    process = checkout.start_up(free_port())
+def test_a_killed_keeper_comes_back_with_its_server(running: Running) -> None:
+    checkout = running.checkout
     (keeper,) = checkout.pids("keeper", "dev postgres")
     server = checkout.server_pid("postgres")
 
@@ -91,33 +121,36 @@ def test_a_killed_keeper_comes_back_with_its_server(checkout: Checkout) -> None:
     wait_for("another server", lambda: checkout.server_pid("postgres") != server)
     assert checkout.run("manage", "query", "select 1")[:2] == (0, "1\n")
     assert len(checkout.pids("keeper", "dev postgres")) == 1
-    assert end(process)[0] == 0
-    assert checkout.pids() == []
 
 
-def test_a_killed_web_server_comes_back(checkout: Checkout) -> None:
-    port = free_port()
-    process = checkout.start_up(port)
+def test_a_killed_web_server_comes_back(running: Running) -> None:
+    checkout = running.checkout
     before = set(checkout.pids("granian"))
 
     os.kill(min(before), signal.SIGKILL)
 
     wait_for("the workers follow their master", lambda: not before & set(checkout.pids("granian")))
-    assert wait_for("an answer", lambda: get(port, "/pid")).isdigit()
-    code, err = end(process)
-    assert code == 0
-    assert "web ended with -9: starting it again" in err
+    assert wait_for("an answer", lambda: get(running.port, "/pid")).isdigit()
 
 
-def test_a_killed_web_worker_comes_back(checkout: Checkout) -> None:
-    port = free_port()
-    process = checkout.start_up(port, "--workers", "1")
-    worker = int(get(port, "/pid"))
+def test_a_killed_web_worker_comes_back(running: Running) -> None:
+    before = set(running.checkout.pids("granian"))
+    worker = int(get(running.port, "/pid"))
 
     os.kill(worker, signal.SIGKILL)
 
-    assert wait_for("another worker", lambda: int(get(port, "/pid")) != worker)
-    assert end(process)[0] == 0
+    wait_for("another worker", lambda: len(set(running.checkout.pids("granian")) - before) == 1)
+    assert wait_for("an answer", lambda: int(get(running.port, "/pid")) != worker)
+
+
+@pytest.mark.parametrize("words", BACKGROUND)
+def test_a_killed_background_process_comes_back(running: Running, words: str) -> None:
+    pids = {each: background_pid(running.checkout, each) for each in BACKGROUND}
+
+    os.kill(pids[words], signal.SIGKILL)
+
+    wait_for("another process", lambda: running.checkout.pids(f"manage.py {words}") not in ([], [pids[words]]))
+    assert [each for each in BACKGROUND if background_pid(running.checkout, each) != pids[each]] == [words]
 
 
 def test_a_web_server_that_cannot_start_is_given_up(checkout: Checkout) -> None:
@@ -126,20 +159,19 @@ def test_a_web_server_that_cannot_start_is_given_up(checkout: Checkout) -> None:
     _, err = process.communicate(timeout=40)
 
     assert process.returncode == 1
+    assert "holdfast: web ended with 1: starting it again\n" in err
     assert err.splitlines()[-1].startswith("holdfast: web ended 4 times soon after its start")
     assert checkout.pids() == []
 
 
-def test_a_command_runs_beside_up_and_leaves_it_alone(checkout: Checkout) -> None:
-    port = free_port()
-    process = checkout.start_up(port)
+def test_a_command_runs_beside_up_and_leaves_it_alone(running: Running) -> None:
+    checkout = running.checkout
     servers = checkout.server_pid("postgres"), checkout.server_pid("valkey")
 
     assert checkout.run("manage", "query", "select 1")[:2] == (0, "1\n")
 
     assert (checkout.server_pid("postgres"), checkout.server_pid("valkey")) == servers
-    assert get(port, "/pid").isdigit()
-    assert end(process)[0] == 0
+    assert get(running.port, "/pid").isdigit()
 
 
 def test_a_busy_port_is_refused_before_anything_starts(checkout: Checkout) -> None:
@@ -155,15 +187,11 @@ def test_a_busy_port_is_refused_before_anything_starts(checkout: Checkout) -> No
     assert not checkout.state.exists()
 
 
-def test_a_second_up_on_the_same_port_is_refused(checkout: Checkout) -> None:
-    port = free_port()
-    process = checkout.start_up(port)
-
-    code, _, err = checkout.run("up", "--port", str(port))
+def test_a_second_up_on_the_same_port_is_refused(running: Running) -> None:
+    code, _, err = running.checkout.run("up", "--port", str(running.port))
 
     assert code == 2
-    assert f"port {port} is in use" in err
-    assert end(process)[0] == 0
+    assert f"port {running.port} is in use" in err
 
 
 def test_the_demo_shows_how_to_make_a_hold(checkout: Checkout) -> None:

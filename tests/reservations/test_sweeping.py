@@ -47,8 +47,8 @@ def test_after_an_hour_without_workers_the_next_buyer_gets_the_unit_at_once_and_
     for late in (taken, alone):
         assert (extend(tenant.id, hold=str(late)), release(tenant.id, hold=str(late))) == ("hold-expired",) * 2
     assert expiry.sweep_tenant(tenant.id) == 1
-    for _ in range(2):
-        assert expiry.sweep() == expiry.sweep_tenant(tenant.id) == 0
+    expiry.sweep()  # and whatever other tests have left
+    assert expiry.sweep() == expiry.sweep_tenant(tenant.id) == 0
     with tenant_transaction(tenant.id):
         found = dict(Hold.objects.values_list("id", "status"))
         assert found == {taken: "expired", alone: "expired", bobs: "active"}

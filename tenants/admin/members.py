@@ -1,4 +1,4 @@
-"""Members, for owners: who may act for the tenant, and as what."""
+"""Members, for owners: who may act for the tenant, and as what; and who is invited."""
 
 from typing import Any
 from uuid import UUID
@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
+from holdfast.kernel.clock import Now
 from tenants.admin.base import OperationForm, TenantAdmin, badge
 from tenants.models import Membership, Role, User
 from tenants.operations.members import add_member, change_role, remove_member
@@ -45,12 +46,13 @@ class NewMemberForm(RoleForm):
         max_length=User._meta.get_field("username").max_length,
         validators=[UnicodeUsernameValidator()],
         widget=UnfoldAdminTextInputWidget,
-        help_text="Usually an e-mail address. A login that is new gets a password, which is shown to you once.",
+        help_text="Usually an e-mail address. You are shown once what the person needs: a password where the login is "
+        "new, else a code by which they join.",
     )
     field_order = ["login", "role"]
 
     def carry_out(self, tenant_id: UUID) -> Membership:
-        membership, self.password = add_member(
+        membership, self.secret = add_member(
             tenant_id=tenant_id,
             login=User.normalize_username(self.cleaned_data["login"]),
             role=self.cleaned_data["role"],
@@ -58,20 +60,27 @@ class NewMemberForm(RoleForm):
         return membership
 
 
+WELCOME = "Give them this password: it is shown this once. They have to change it when they first log in."
+INVITATION = (
+    "This login was there, and its person has yet to say yes. Give them this code, by a way on which you know them: "
+    "it is shown this once and good for seven days. They log in and enter it under “Join an organizer”."
+)
+
+
 class MemberAdmin(TenantAdmin):
-    """Adds, changes and ends memberships; a password is shown in the answer to the form that made it."""
+    """Adds, changes and ends memberships; a secret is shown in the answer to the form that made it."""
 
     reading = writing = Action.MANAGE_TEAM
     icon = "group"
     sidebar_title = "Members"
-    list_display = ["login", "role_badge", "created_at"]
+    list_display = ["login", "role_badge", "state", "created_at"]
     list_filter = ["role"]
     list_select_related = ["user"]
     search_fields = ["user__username"]
     ordering = ["user__username"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Membership]:
-        return super().get_queryset(request).select_related("user")  # type: ignore[no-any-return]
+        return super().get_queryset(request).select_related("user").annotate(now=Now())  # type: ignore[no-any-return]
 
     def get_form(self, request: HttpRequest, obj: Any = None, **kwargs: Any) -> type[RoleForm]:
         return RoleForm if obj else NewMemberForm
@@ -87,18 +96,22 @@ class MemberAdmin(TenantAdmin):
     def role_badge(self, membership: Membership) -> str:
         return membership.role
 
+    @badge("State", {"member": "success", "invited": "info", "invitation over": "warning"})
+    def state(self, membership: Any) -> str:
+        if not membership.is_invited:
+            return "member"
+        return "invited" if membership.join_code_expires_at > membership.now else "invitation over"
+
     def response_add(self, request: HttpRequest, obj: Any, post_url_continue: str | None = None) -> HttpResponse:
-        if obj.password_once is None:
-            return super().response_add(request, obj, post_url_continue)  # type: ignore[no-any-return]
         return self.secret_page(
             request,
-            title=f"{obj.user} was added",
-            explanation="Give them this password: it is shown this once. They can change it after their first login.",
-            secret=obj.password_once,
+            title=f"{obj.user} is invited" if obj.is_invited else f"{obj.user} was added",
+            explanation=INVITATION if obj.is_invited else WELCOME,
+            secret=obj.secret_once,
         )
 
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:  # noqa: FBT001
-        obj.password_once = getattr(form, "password", None)
+        obj.secret_once = getattr(form, "secret", "")
 
     def delete_model(self, request: HttpRequest, obj: Membership) -> None:
         remove_member(tenant_id=current_tenant_id(), membership_id=obj.id)

@@ -9,7 +9,7 @@ from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from tenants.models import Membership, Role, Tenant, User
+from tenants.models import JOINED, Membership, Role, Tenant, User
 
 SESSION_KEY = "tenant_id"
 CHOICES_MAX = 200
@@ -42,10 +42,15 @@ def enter(request: HttpRequest) -> Tenancy:
     return found
 
 
+def tenancy_of(request: HttpRequest) -> Tenancy:
+    """What `enter` noted on the request."""
+    tenancy: Tenancy = getattr(request, "tenancy", NOWHERE)
+    return tenancy
+
+
 def role_of(request: HttpRequest) -> str:
     """The person's role in the request's tenant; empty where there is none."""
-    tenancy: Tenancy = getattr(request, "tenancy", NOWHERE)
-    return tenancy.role
+    return tenancy_of(request).role
 
 
 def choose(request: HttpRequest, slug: str) -> bool:
@@ -58,13 +63,13 @@ def choose(request: HttpRequest, slug: str) -> bool:
 
 
 def has_a_tenant(user: User) -> bool:
-    """Whether the admin has anything for this person: platform staff, or a member of any tenant."""
-    return user.is_superuser or _memberships(user).exists()
+    """Whether the admin has anything for this person: platform staff, or a member of any tenant, or invited to one."""
+    return user.is_superuser or Membership.everywhere.filter(user=user).exists()
 
 
 def _memberships(user: User | AnonymousUser) -> QuerySet[Membership]:
-    """By the tenant's name; nobody's, for someone who is not logged in."""
-    theirs = Membership.everywhere.filter(user_id=user.pk or 0)
+    """Those that count, by the tenant's name; nobody's, for someone who is not logged in."""
+    theirs = Membership.everywhere.filter(JOINED, user_id=user.pk or 0)
     return theirs.select_related("tenant").order_by("tenant__name", "id")
 
 

@@ -13,17 +13,20 @@ from reservations.allocation.allocator import allocate
 from reservations.allocation.requests import Granted, HoldRequest
 from reservations.models import Event, Hold, Unit
 from tenants.models import ApiKey, Membership, User
-from tenants.operations.members import add_member
+from tenants.operations.members import add_member, join
 from tenants.scope import tenant_transaction
 
 
 @pytest.fixture
 def make_member(database_name) -> Callable[..., Membership]:
-    """`make_member(tenant, "viewer", login=None)`: a new person, or the one of that login, in this role."""
+    """`make_member(tenant, "viewer", login=None)`: a new person, or the one of that login, joins so."""
 
     def make(tenant, role: str, login: str | None = None) -> Membership:
         login = login or f"{role}-{secrets.token_hex(6)}@example.org"
-        membership, _ = add_member(tenant_id=tenant.id, login=login, role=role)
+        membership, secret = add_member(tenant_id=tenant.id, login=login, role=role)
+        if membership.is_invited:
+            return join(user=membership.user, code=secret)
+        settle(membership.user, secret)
         return membership
 
     return make
@@ -37,6 +40,13 @@ def sign_in(make_member) -> Callable[..., Client]:
         return browser_of(make_member(tenant, role).user)
 
     return make
+
+
+def settle(user: User, password: str) -> None:
+    """They have chosen a password of their own: this one."""
+    user.set_password(password)
+    user.must_change_password = False
+    user.save()
 
 
 def browser_of(user: User) -> Client:

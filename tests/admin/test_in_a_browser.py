@@ -15,13 +15,13 @@ pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"no Chromium at {
 
 
 @pytest.fixture
-def organizer(make_tenant) -> tuple[str, str, object]:
-    """A login and its password, owner of two tenants, and the second of these."""
+def organizer(make_tenant) -> tuple[str, str, str, object]:
+    """A new login and its first password, owner of one tenant; the code by which it joins a second, and that one."""
     first, second = sorted((make_tenant(), make_tenant()), key=lambda tenant: tenant.slug)
     login = f"ada-{secrets.token_hex(4)}@example.org"
     _, password = add_member(tenant_id=first.id, login=login, role=Role.OWNER)
-    add_member(tenant_id=second.id, login=login, role=Role.OWNER)
-    return login, password, second
+    _, code = add_member(tenant_id=second.id, login=login, role=Role.OWNER)
+    return login, password, code, second
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def browser(organizer, web):
         chromium = playwright.chromium.launch(
             executable_path=str(CHROMIUM), args=["--no-sandbox", "--disable-background-networking"]
         )
-        shown = chromium.new_page(base_url=web.url)
+        shown = chromium.new_page(base_url=web.url, viewport={"width": 1600, "height": 1000})
         shown.on("pageerror", lambda error: faults.append(str(error)))
         shown.on("console", lambda message: faults.append(message.text) if "Content Security" in message.text else None)
         yield shown
@@ -48,6 +48,20 @@ def log_in(browser: Page, login: str, password: str) -> None:
     browser.get_by_label("Username").fill(login)
     browser.get_by_label("Password").fill(password)
     browser.get_by_role("button", name="Log in").click()
+    expect(browser.get_by_text("Choose a password of your own first")).to_be_visible()
+    browser.locator("[name=old_password]").fill(password)
+    browser.locator("[name=new_password1]").fill("a password of my own")
+    browser.locator("[name=new_password2]").fill("a password of my own")
+    browser.get_by_role("button", name="Change password").click()
+
+
+def join(browser: Page, login: str, code: str, tenant) -> None:
+    browser.goto("/admin/")
+    browser.get_by_text(login).first.click()
+    browser.get_by_role("link", name="Join an organizer").click()
+    browser.locator("[name=code]").fill(code)
+    browser.get_by_role("button", name="Join").click()
+    expect(browser.get_by_label("Organizer")).to_have_value(tenant.slug)
 
 
 def make_event(browser: Page) -> None:
@@ -72,11 +86,9 @@ def add_seats(browser: Page) -> None:
 
 
 def test_from_the_login_to_a_hold_that_counts_down(browser, organizer, web):
-    login, password, tenant = organizer
+    login, password, code, tenant = organizer
     log_in(browser, login, password)
-    browser.get_by_label("Organizer").select_option(tenant.slug)
-    browser.get_by_role("button", name="Go").click()
-    expect(browser.get_by_label("Organizer")).to_have_value(tenant.slug)
+    join(browser, login, code, tenant)
     make_event(browser)
     add_seats(browser)
     browser.get_by_role("link", name="The Drowned Bell").first.click()

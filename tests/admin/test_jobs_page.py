@@ -132,7 +132,7 @@ def test_run_again_puts_it_back_and_discard_ends_it(staff, failed, queue):
 def test_what_has_not_failed_is_left_alone(staff, failed, queue):
     waiting = queue.enqueue("tests.admin.test_jobs_page.fail")
     for name in ADDRESSES[1:]:
-        for job_id in (waiting.id, "unknown", "", "a:b", "\x00"):
+        for job_id in (waiting.id, "unknown", "", "a:b"):
             answer = staff.post(page(name), {"queue": queue.name, "job": job_id})
             assert (answer.status_code, "not among the failed ones" in said(answer)) == (302, True), job_id
             staff.cookies.pop("messages", None)

@@ -52,10 +52,12 @@ def test_a_new_login_gets_a_password_that_is_shown_once_and_works(tenant, make_t
     assert Client().post(page("login"), {"username": login, "password": password}).status_code == 302
 
 
-def test_a_login_that_was_there_keeps_its_password(tenant, make_tenant, make_member, sign_in):
+def test_a_login_that_was_there_is_invited_and_keeps_its_password(tenant, make_tenant, make_member, sign_in):
     user = make_member(make_tenant(), "owner").user
-    answer = sign_in(tenant).post(page("tenants_membership_add"), {"login": user.username, "role": "support"})
-    assert answer.status_code == 302
+    browser = sign_in(tenant)
+    code = secret_of(browser.post(page("tenants_membership_add"), {"login": user.username, "role": "support"}))
+    assert not kept(code)
+    assert "invited" in browser.get(page("tenants_membership_changelist")).content.decode()
     assert roles(tenant)[user.username] == "support"
     assert User.objects.get(pk=user.pk).password == user.password
 

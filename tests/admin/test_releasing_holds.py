@@ -64,7 +64,7 @@ def test_a_reason_may_stay_empty(tenant, furnish, sign_in):
     assert state(tenant, place.hold) == ("released", "", [])
 
 
-@pytest.mark.parametrize("reason", ["x" * 201, "two\nlines", "a\x00b"])
+@pytest.mark.parametrize("reason", ["x" * 201, "two\nlines", "a\x07b"])
 def test_a_reason_that_is_none_is_asked_for_again(reason, tenant, furnish, sign_in):
     place = furnish(tenant)
     answer = sign_in(tenant).post(page(RELEASE), {"hold": place.hold.id, "reason": reason})

@@ -49,10 +49,11 @@ def _make(form: BlockForm, event: Event) -> bool:
     try:
         create_units(tenant_id=current_tenant_id(), event_id=event.id, units=form.units)
     except Invalid as refusal:
-        for error in refusal.errors[:FAULTS_SHOWN]:
-            form.add_error(None, error.detail)
-        if len(refusal.errors) > FAULTS_SHOWN:
-            form.add_error(None, f"… and {len(refusal.errors) - FAULTS_SHOWN:,} more like these.")
+        faults = list(dict.fromkeys(error.detail for error in refusal.errors))
+        for fault in faults[:FAULTS_SHOWN]:
+            form.add_error(None, fault)
+        if len(faults) > FAULTS_SHOWN:
+            form.add_error(None, f"… and {len(faults) - FAULTS_SHOWN:,} more like these.")
     except Refusal as refusal:
         form.add_error(None, refusal.detail)
     return not form.errors

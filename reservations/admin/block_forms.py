@@ -1,6 +1,7 @@
 """Forms that describe many units at once: a block of seats, a run of items, days of slots."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from typing import Any
@@ -8,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
 from reservations.admin import seats, slots
@@ -33,13 +35,19 @@ def _time(label: str, help_text: str = "") -> forms.TimeField:
 
 
 class BlockForm(forms.Form):
-    """Many units of one event; once valid, `units` are those it describes."""
+    """Many units of one event; once valid, `units` are those it describes.
 
+    `currency` is the one that the page showed beside the price: where the event's has changed since, it is not taken.
+    """
+
+    data: QueryDict
+    currency = forms.CharField(required=False, widget=forms.HiddenInput)
     section = TextField(max_length=Unit.PLACE_LENGTH_MAX, required=False, help_text="May stay empty.")
 
     def __init__(self, event: Event, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.event = event
+        self.initial["currency"] = event.currency
         self.units: list[NewUnit] = []
         self.fields["price"] = PriceField(currency=event.currency, initial=0)
 
@@ -49,9 +57,11 @@ class BlockForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
+        self._refuse_another_currency()
         if self.errors:
             return cleaned
-        self.units = list(islice(self.described(), seats.UNITS_PER_CALL_MAX + 1))
+        described = islice(self.described(), seats.UNITS_PER_CALL_MAX + 1)
+        self.units = [replace(unit, price_currency=self.event.currency) for unit in described]
         if not self.units:
             raise ValidationError("That makes no unit at all.", code="none")
         if len(self.units) > seats.UNITS_PER_CALL_MAX:
@@ -61,6 +71,15 @@ class BlockForm(forms.Form):
             )
         self._refuse_long_labels()
         return cleaned
+
+    def _refuse_another_currency(self) -> None:
+        """Sent once more, the form means the currency that it is shown with now."""
+        now, shown = self.event.currency, self.cleaned_data.get("currency") or self.event.currency
+        if shown == now:
+            return
+        self.add_error("price", f"The event sells in {now} now, not in {shown}: look at the price again.")
+        self.data = self.data.copy()
+        self.data["currency"] = now
 
     def _refuse_long_labels(self) -> None:
         longest = max((unit.label for unit in self.units), key=len)

@@ -25,7 +25,8 @@ from tenants.admin.wall_time import WallTimeField, instant, on_the_wall
 
 TIMES = ("starts_at", "ends_at", "sales_open_at", "sales_close_at")
 CURRENCIES = sorted(EXPONENTS)
-ZONES = sorted(available_timezones())
+# the last two are whatever the machine is set to, and nothing at all
+ZONES = sorted(available_timezones() - {"localtime", "Factory"})
 
 
 def _choice(names: list[str], **kwargs: Any) -> forms.ChoiceField:
@@ -116,9 +117,14 @@ class EventForm(OperationForm):
                 self.add_error(name, error)
         return cleaned
 
+    def written(self) -> set[str]:
+        changed = super().written()
+        if self._moved:
+            return changed | set(TIMES)
+        return changed | {"timezone"} if changed & set(TIMES) else changed
+
     def carry_out(self, tenant_id: UUID) -> Event:
         if self.is_new:
             return create_event(tenant_id=tenant_id, **self.cleaned_data)
-        changed = {*self.changed_data, *(TIMES if self._moved else ())}
-        fields = {name: self.cleaned_data[name] for name in changed}
+        fields = {name: self.cleaned_data[name] for name in self.written()}
         return change_event(tenant_id=tenant_id, event_id=self.instance.id, **fields)

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from django.core.exceptions import ValidationError
 
+from holdfast.kernel.errors import Conflict
 from reservations.admin.fields import PriceField, TextField
 from reservations.models import Unit
 from reservations.operations.unit_changes import change_unit
@@ -34,7 +35,7 @@ class UnitForm(OperationForm):
         super().__init__(*args, **kwargs)
         event = self.instance.event
         self.zone = ZoneInfo(event.timezone)
-        self.fields["price_amount"] = PriceField(currency=event.currency)
+        self.fields["price_amount"] = PriceField(currency=event.currency, show_hidden_initial=True)
         for name, label in zip(TIMES, ("Starts", "Ends"), strict=True):
             self.initial[name] = on_the_wall(getattr(self.instance, name), self.zone)
             self.fields[name].label = f"{label} ({event.timezone})"
@@ -48,6 +49,13 @@ class UnitForm(OperationForm):
                 self.add_error(name, error)
         return cleaned
 
+    def _shown_of_the_event(self, name: str) -> str:
+        """The event's currency or zone as the page showed it."""
+        return str(self.data.get(f"initial-{name}", getattr(self.instance.event, name)))
+
     def carry_out(self, tenant_id: UUID) -> Unit:
         fields = {name: self.cleaned_data[name] for name in self.changed_data}
-        return change_unit(tenant_id=tenant_id, unit_id=self.instance.id, **fields)
+        if set(TIMES) & set(fields) and self._shown_of_the_event("timezone") != self.zone.key:
+            raise Conflict(f"The event's time zone is {self.zone.key} now: look at the times again.")
+        currency = self._shown_of_the_event("currency")
+        return change_unit(tenant_id=tenant_id, unit_id=self.instance.id, price_currency=currency, **fields)

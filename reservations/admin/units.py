@@ -35,6 +35,7 @@ class UnitAdmin(TenantAdmin):
     list_filter = [OneEventFilter, SectionFilter, UnitStateFilter]
     list_per_page = 100
     list_before_template = "admin/reservations/unit/of_event.html"
+    change_form_before_template = "admin/reservations/unit/shown_in.html"
     search_fields = ["label"]
     ordering = ["id"]
     actions = ["block", "unblock"]

@@ -11,8 +11,8 @@ from django.db.models import Q
 from holdfast.kernel.db.errors import constraint_name
 from holdfast.kernel.errors import Conflict, Invalid, NotFound
 from reservations.errors import UnavailableUnit, UnitsUnavailable
-from reservations.expiry import expire_lapsed_holds
-from reservations.locks import lock_units
+from reservations.expiry import expire_lapsed_holds, refuse_ending
+from reservations.locks import lock_event, lock_units
 from reservations.models import Unit
 from tenants.scope import tenant_transaction
 
@@ -26,13 +26,15 @@ _NAMED_BY_HOLDS = """
 """
 
 
-def change_unit(*, tenant_id: UUID, unit_id: UUID, **fields: Any) -> Unit:
-    """Change a unit that is available or blocked.
+def change_unit(*, tenant_id: UUID, unit_id: UUID, price_currency: str | None = None, **fields: Any) -> Unit:
+    """Change a unit that is available or blocked; `price_currency` is the one that a new price was read in.
 
-    Raises NotFound; Invalid for a label that another unit has, and for times out of order; UnitsUnavailable when the
-    unit is held or sold by the time it is locked.
+    Raises NotFound; Invalid for a label that another unit has, for times out of order, and for a price in another
+    currency than the event's; UnitsUnavailable when the unit is held or sold by the time it is locked.
     """
     with _label_judged_by_the_database(), tenant_transaction(tenant_id):
+        if "price_amount" in fields:
+            _keep_currency(unit_id, price_currency)
         locked = _lock([unit_id])
         if not locked:
             raise NotFound
@@ -68,9 +70,21 @@ def _lock(unit_ids: Collection[UUID]) -> list[Unit]:
     return lock_units(Q(id__in=unit_ids))
 
 
+def _keep_currency(unit_id: UUID, price_currency: str | None) -> None:
+    """Lock the event, so that its currency stays what the price is in. Raises NotFound, Invalid."""
+    event_id = Unit.objects.filter(id=unit_id).values_list("event_id", flat=True).first()
+    event = lock_event(event_id) if event_id else None
+    if event is None:
+        raise NotFound
+    if price_currency not in (None, event.currency):
+        detail = f"The event sells in {event.currency} now, not in {price_currency}: look at the price again."
+        raise Invalid.at("/price_amount", "currency_mismatch", detail)
+
+
 def _refuse_claimed(units: Collection[Unit]) -> None:
     claimed = [UnavailableUnit(unit.id, unit.label, unit.status) for unit in units if unit.hold_id is not None]
     if claimed:
+        refuse_ending(units)
         raise UnitsUnavailable(claimed)
 
 

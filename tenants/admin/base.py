@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin import ActionLocation
 from django.db.models import Model, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.template.response import TemplateResponse
 from unfold.admin import ModelAdmin
 from unfold.decorators import display
@@ -38,7 +38,45 @@ class OperationForm(forms.ModelForm):  # type: ignore[type-arg]
 
     The operation runs in a savepoint of the view's transaction; what it refuses becomes errors of the form, and then
     nothing has changed.
+
+    What was changed is judged by what the page showed, which it sends along: what another person changed meanwhile
+    stays, and where both changed the same, the form is refused and says so.
     """
+
+    data: QueryDict
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for field in self.fields.values():
+            field.show_hidden_initial = not self.is_new
+
+    def full_clean(self) -> None:
+        if self.is_bound and not self.is_new:
+            self.data = self.data.copy()
+            for name in self.fields:
+                self.data.setdefault(self[name].html_initial_name, self._shown_now(name))
+        super().full_clean()
+
+    def _shown_now(self, name: str) -> str:
+        """What the page would show of the field as the row is now."""
+        field, initial = self.fields[name], self[name].initial
+        return str(field.hidden_widget().format_value(field.prepare_value(initial)) or "")
+
+    def written(self) -> set[str]:
+        """The fields that the operation is given, or that say how those are read."""
+        return set(self.changed_data)
+
+    def _refuse_what_is_stale(self) -> None:
+        """Sent once more, the form means what it is shown with now."""
+        for name in sorted(self.written()):
+            bound, now = self[name], self._shown_now(name)
+            shown = self.data[bound.html_initial_name]
+            wants_another = bound.field.disabled or bound.field.has_changed(bound.initial, bound.data)
+            if shown != now and wants_another:
+                self.add_error(
+                    name, f"Somebody changed this meanwhile, from “{shown}” to “{now}”. Save again to go on."
+                )
+                self.data[bound.html_initial_name] = now
 
     @property
     def is_new(self) -> bool:
@@ -51,6 +89,8 @@ class OperationForm(forms.ModelForm):  # type: ignore[type-arg]
 
     def _post_clean(self) -> None:
         # in place of Django's, which writes to the instance and judges it by the model: operations do both
+        if not self.errors and not self.is_new:
+            self._refuse_what_is_stale()
         if self.errors:
             return
         tenant_id = current_tenant_id()

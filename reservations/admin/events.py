@@ -6,8 +6,10 @@ from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.contrib.admin import action, display
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
@@ -21,7 +23,7 @@ from reservations.models.event import EVENT_MOVES
 from reservations.operations.event_deletion import delete_event
 from reservations.operations.events import close_event, pause_event, publish_event, resume_event
 from reservations.queries.units import having_status
-from tenants.admin.base import BOTH_PAGES, TenantAdmin, badge
+from tenants.admin.base import BOTH_PAGES, SELECTED_MAX, TenantAdmin, badge
 from tenants.admin.wall_time import shown
 from tenants.scope import current_tenant_id
 
@@ -155,8 +157,29 @@ class EventAdmin(TenantAdmin):
         self._move(request, queryset, resume_event)
 
     @action(permissions=["change"], description="Close", location=BOTH_PAGES)
-    def close(self, request: HttpRequest, queryset: QuerySet[Event]) -> None:
+    def close(self, request: HttpRequest, queryset: QuerySet[Event]) -> HttpResponse | None:
+        """It is for good, so it is asked first."""
+        if "sure" not in request.POST:
+            return self._ask_to_close(request, queryset)
         self._move(request, queryset, close_event)
+        return None
+
+    def _ask_to_close(self, request: HttpRequest, queryset: QuerySet[Event]) -> HttpResponse | None:
+        events = list(queryset[: SELECTED_MAX + 1])
+        self.refuse_too_many(len(events))
+        if not events:
+            return None
+        # the button of an event's page and the choice of the list come under different names
+        action_name = next(name for name in request.POST if name.endswith("action") and name != ACTION_CHECKBOX_NAME)
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": "Close an event" if len(events) == 1 else f"Close {len(events)} events",
+            "events": events,
+            "action_name": action_name,
+            "back": request.get_full_path(),
+        }
+        return TemplateResponse(request, "admin/reservations/event/close.html", context)
 
     def _move(self, request: HttpRequest, queryset: QuerySet[Event], operation: Callable[..., Event]) -> None:
         """All of them or none. Raises Conflict, naming the event that can't move so."""

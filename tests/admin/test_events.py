@@ -1,9 +1,11 @@
 """Events: made and changed in their own zone, moved along by buttons, deleted while nothing was sold."""
 
+import re
 from datetime import UTC, datetime
 
 import pytest
 
+from reservations.admin.event_form import ZONES
 from reservations.models import Event, Hold, Unit
 from tenants.scope import tenant_transaction
 from tests.admin.conftest import page, said
@@ -33,7 +35,7 @@ def errors(response) -> dict[str, list[str]]:
 
 
 def press(browser, event, action: str):
-    form = {"CHANGE_FORM-action": action, "_selected_action": event.id}
+    form = {"CHANGE_FORM-action": action, "_selected_action": event.id, "sure": "yes"}
     return browser.post(page("reservations_event_change", event.id), form)
 
 
@@ -142,6 +144,33 @@ def test_an_event_is_published_paused_resumed_and_closed(tenant, make_event, sig
         assert saved(tenant).status == status
     history = browser.get(page("reservations_event_history", event.id)).content.decode()
     assert "Now closed." in history
+
+
+@pytest.mark.parametrize("by_list", [True, False])
+def test_closing_is_asked_first_since_it_is_for_good(by_list, tenant, make_event, sign_in):
+    event = make_event(tenant)
+    browser = sign_in(tenant)
+    address = page("reservations_event_changelist") if by_list else page("reservations_event_change", event.id)
+    form = {"action" if by_list else "CHANGE_FORM-action": "close", "_selected_action": event.id}
+    asked = browser.post(address, form).content.decode()
+    assert "Close for good" in asked
+    assert saved(tenant).status == "on_sale"
+    hidden = re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)">', asked)
+    assert browser.post(address, dict(hidden)).status_code == 302
+    assert saved(tenant).status == "closed"
+
+
+def test_no_zone_is_offered_that_is_no_place():
+    assert not {"localtime", "Factory"} & set(ZONES)
+
+
+def test_a_page_without_a_form_has_no_button_called_close(tenant, furnish, sign_in):
+    place = furnish(tenant)
+    browser = sign_in(tenant, "viewer")
+    for name in ("reservations_event_change", "reservations_hold_change"):
+        shown = browser.get(page(name, place.rows[name.removesuffix("_change")])).content.decode()
+        assert "Back to the list" in shown
+        assert not re.search(r">\s*Close\s*<", shown)
 
 
 def test_buttons_are_those_that_the_state_allows(tenant, make_event, sign_in):

@@ -85,7 +85,7 @@ def test_a_button_does_nothing_to_anothers_row(pressed, make_tenant, furnish, si
     browser = sign_in(mine)
     for model in MODELS:
         for row in (place.rows[model], uuid4()):
-            form = {"CHANGE_FORM-action": pressed, "_selected_action": row}
+            form = {"CHANGE_FORM-action": pressed, "_selected_action": row, "sure": "yes"}
             assert browser.post(page(f"{model}_change", row), form).status_code == 302
     assert everything(other.id) == before
 
@@ -99,7 +99,9 @@ def test_a_bulk_action_on_anothers_rows_finds_none(make_tenant, furnish, sign_in
         address = page(f"{model}_changelist", **({"event": own.event.id} if model == "reservations_unit" else {}))
         for action in ("delete_selected", "close", "pause", "block", "unblock", "revoke", "release"):
             seen = [
-                answers(browser, address, row, {"action": action, "post": "yes", "_selected_action": [row]})
+                answers(
+                    browser, address, row, {"action": action, "post": "yes", "sure": "yes", "_selected_action": [row]}
+                )
                 for row in (place.rows[model], uuid4())
             ]
             assert seen[0] == seen[1], (model, action)

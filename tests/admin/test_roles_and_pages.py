@@ -61,7 +61,9 @@ def test_who_may_not_manage_changes_no_event(role, tenant, furnish, sign_in):
     change = page("reservations_event_change", place.event.id)
     assert browser.post(change, {"name": "Other", "slug": "other"}).status_code == 403
     assert browser.post(page("reservations_event_delete", place.event.id), {"post": "yes"}).status_code == 403
-    browser.post(page("reservations_event_changelist"), {"action": "close", "_selected_action": [place.event.id]})
+    browser.post(
+        page("reservations_event_changelist"), {"action": "close", "_selected_action": [place.event.id], "sure": "yes"}
+    )
     units = page("reservations_unit_changelist", event=place.event.id)
     browser.post(units, {"action": "block", "_selected_action": [place.unit.id]})
     with tenant_transaction(tenant.id):

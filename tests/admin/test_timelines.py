@@ -66,7 +66,8 @@ def test_platform_staff_are_named_as_that(tenant, make_event):
     browser = browser_of(staff)
     browser.post(page("tenant"), {"tenant": tenant.slug})
     browser.post(
-        page("reservations_event_change", event.id), {"CHANGE_FORM-action": "close", "_selected_action": event.id}
+        page("reservations_event_change", event.id),
+        {"CHANGE_FORM-action": "close", "_selected_action": event.id, "sure": "yes"},
     )
     assert lines(browser, "event", event.id)[-1] == ("Closed", f"root-{tenant.slug} (platform staff)")
 

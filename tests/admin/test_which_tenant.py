@@ -119,7 +119,7 @@ def test_a_membership_that_ends_takes_effect_at_once(tenant, make_member, make_e
     answer = browser.get(page(EVENTS))
     assert answer.status_code == 403
     assert "no organizer here that you belong to" in answer.content.decode()
-    form = {"CHANGE_FORM-action": "close", "_selected_action": event.id}
+    form = {"CHANGE_FORM-action": "close", "_selected_action": event.id, "sure": "yes"}
     assert browser.post(page("reservations_event_change", event.id), form).status_code == 403
     with tenant_transaction(tenant.id):
         assert Event.objects.get().status == "on_sale"

@@ -142,5 +142,6 @@ def _new_password(tenant_id: UUID) -> str:
     password = secrets.token_urlsafe(12)
     user = User.objects.get(username=LOGIN)
     user.set_password(password)
-    user.save(update_fields=["password"])
+    user.must_change_password = False  # each start prints one of its own
+    user.save(update_fields=["password", "must_change_password"])
     return password

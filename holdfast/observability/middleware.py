@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import structlog
+from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
@@ -69,7 +70,11 @@ class BrowserStaticFiles(_ForBrowsers, WhiteNoiseMiddleware):  # type: ignore[mi
 
 
 class BrowserSessions(_ForBrowsers, SessionMiddleware):
-    pass
+    def process_request(self, request: HttpRequest) -> None:
+        # no session has such a key, and PostgreSQL can't even look for it
+        if "\0" in request.COOKIES.get(settings.SESSION_COOKIE_NAME, ""):
+            del request.COOKIES[settings.SESSION_COOKIE_NAME]
+        super().process_request(request)
 
 
 class BrowserCommon(_ForBrowsers, CommonMiddleware):

@@ -60,3 +60,8 @@ def test_in_a_form(place, browser):
     }
     for address, form in forms.items():
         assert refused(browser.post(address, form)), address
+
+
+def test_a_session_key_that_can_not_be_one_is_no_session(client):
+    client.cookies["sessionid"] = "aaaaaaaaaa\0b"
+    assert client.get("/admin/login/").status_code == 200

@@ -8,11 +8,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.db.models import Q
 
 from holdfast.kernel.clock import database_now
 from reservations import expiry
 from reservations.invariants.checker import breaches
 from reservations.models import Hold, Unit
+from reservations.operations import holds as operations
 from tenants.scope import tenant_transaction
 from tests.support import database
 from tests.support.acts import ACTS, buy
@@ -157,3 +159,22 @@ def test_a_hold_ends_once_when_they_are_processes_of_their_own(scene: Scene, rou
             scene.set(racers.LEAD_SECONDS)
             ends.add(scene.judge(cast, racers.race(scene.acts(cast))))
     assert len(ends) > 1 or len(rounds) < 20, ends
+
+
+def test_without_the_guard_on_state_and_time_the_race_would_tell(
+    scene: Scene, threads: Callable[..., list[Any]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The control: releases and extensions that take a hold as it comes."""
+    monkeypatch.setattr(operations, "_IN_TIME", Q())
+    seen = 0
+    for _ in range(20):
+        scene.set()
+        cast = CASTS["everybody"]
+        try:
+            scene.judge(cast, threads(scene.acts(cast)))
+        except AssertionError:
+            seen += 1
+    assert seen > 5
+    with tenant_transaction(scene.tenant):  # what it broke is not for later tests to find
+        Unit.objects.filter(event_id=scene.event).update(status="available", hold=None)
+        Hold.objects.filter(event_id=scene.event).delete()

@@ -4,8 +4,7 @@ What a job was given is never shown: arguments and their traces in an error may 
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import structlog
@@ -15,9 +14,7 @@ from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
-from redis import Redis, RedisError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from redis import RedisError
 from rq import Queue
 from rq.exceptions import InvalidJobOperation, NoSuchJobError
 from rq.job import Job
@@ -26,6 +23,7 @@ from rq.serializers import JSONSerializer
 
 from holdfast.failed_jobs import latest_failed
 from holdfast.kernel.jobs import heartbeat_key
+from holdfast.kernel.redis_client import redis_client
 
 logger = structlog.get_logger(__name__)
 AWAY = "Redis does not answer. Nothing is lost: what has to be done is in the database, and is found again from there."
@@ -41,8 +39,8 @@ class JobsPages:
     def show(self, request: HttpRequest) -> HttpResponse:
         context = {**self.site.each_context(request), "title": "Background jobs"}
         try:
-            with _queues() as queues:
-                context |= {"queues": [_state(queue) for queue in queues], "failed": latest_failed(queues)}
+            queues = _queues()
+            context |= {"queues": [_state(queue) for queue in queues], "failed": latest_failed(queues)}
         except (RedisError, OSError) as error:
             logger.warning("jobs_not_shown", error=type(error).__name__)
             context["away"] = AWAY
@@ -81,11 +79,10 @@ def _with_the_job(do: Callable[[FailedJobRegistry, str], str], request: HttpRequ
     """Do it to the failed job that the form names. Raises Http404 for a queue that is unknown."""
     name, job_id = request.POST.get("queue", ""), request.POST.get("job", "")
     try:
-        with _queues() as queues:
-            registry = next((queue.failed_job_registry for queue in queues if queue.name == name), None)
-            if registry is None:
-                raise Http404
-            messages.success(request, do(registry, job_id))
+        registry = next((queue.failed_job_registry for queue in _queues() if queue.name == name), None)
+        if registry is None:
+            raise Http404
+        messages.success(request, do(registry, job_id))
     except (NoSuchJobError, InvalidJobOperation):
         messages.error(request, GONE)
     except (RedisError, OSError) as error:
@@ -96,16 +93,9 @@ def _with_the_job(do: Callable[[FailedJobRegistry, str], str], request: HttpRequ
     return redirect("admin:jobs")
 
 
-@contextmanager
-def _queues() -> Iterator[list[Queue]]:
-    """All queues, over one connection. A person waits, so Redis is asked once and not for long. Raises RedisError."""
-    with Redis.from_url(
-        settings.REDIS_URL,
-        socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
-        retry=Retry(NoBackoff(), 0),
-    ) as connection:
-        yield [Queue(name, connection=connection, serializer=JSONSerializer) for name in settings.RQ_QUEUES]
+def _queues() -> list[Queue]:
+    """All queues. A person waits, so Redis is asked once and not for long."""
+    return [Queue(name, connection=redis_client(), serializer=JSONSerializer) for name in settings.RQ_QUEUES]
 
 
 def _state(queue: Queue) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from redis import Redis, RedisError
+from redis import RedisError
 
 from holdfast.kernel.problems import generic_document, problem_response
+from holdfast.kernel.redis_client import redis_client
 from holdfast.observability.metrics import queue_metrics
 from reservations.metrics import hold_metrics, invariant_metrics
 
@@ -24,7 +25,7 @@ class HoldFastCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         sources: dict[str, Callable[[], Iterable[Metric]]] = {
-            "queues": lambda: queue_metrics(Redis.from_url(settings.REDIS_URL)),
+            "queues": lambda: queue_metrics(redis_client()),
             "holds": hold_metrics,
             "invariants": invariant_metrics,
         }

@@ -15,6 +15,8 @@ from rq import Queue
 from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
+from holdfast.kernel.redis_client import redis_client
+
 logger = structlog.get_logger(__name__)
 TICK_SECONDS = 1.0
 # enough jobs wait already: a queue that nobody works on must not grow
@@ -72,7 +74,7 @@ class Runner:
 
 def run_until(stopped: Callable[[float], bool]) -> None:
     """Tick until `stopped(seconds)`, which waits for so long, says so. Redis that is away is asked again."""
-    runner = Runner(Redis.from_url(settings.REDIS_URL))
+    runner = Runner(redis_client())
     while not stopped(TICK_SECONDS):
         try:
             runner.tick()

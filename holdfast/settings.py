@@ -118,10 +118,6 @@ RQ_QUEUES = {
         "URL": REDIS_URL,
         "DEFAULT_TIMEOUT": 60,
         "SERIALIZER": "rq.serializers.JSONSerializer",
-        "REDIS_CLIENT_KWARGS": {
-            "socket_timeout": REDIS_TIMEOUT_SECONDS,
-            "socket_connect_timeout": REDIS_TIMEOUT_SECONDS,
-        },
     }
     for name in ("holds", "watch")
 }

@@ -36,7 +36,8 @@ def lock_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> list[Hold]:
 
     Those that another transaction has locked are left to it, so this never waits, and their order does not matter.
     """
-    lapsed = Hold.objects.select_related("event").filter(wanted, status=HoldStatus.ACTIVE, expires_at__lte=Now())
+    # the events come in a query of their own: a join would read and sort a whole backlog to take the oldest of it
+    lapsed = Hold.objects.filter(wanted, status=HoldStatus.ACTIVE, expires_at__lte=Now()).prefetch_related("event")
     return list(_locked(lapsed.order_by("expires_at"), skip_locked=True)[:count_max])
 
 

@@ -17,6 +17,8 @@ from django_rq import get_queue
 from redis import RedisError
 from rq import Queue
 
+from holdfast.kernel.redis_client import redis_client
+
 logger = structlog.get_logger(__name__)
 FAILURE_KEPT_SECONDS = 7 * 24 * 3600
 # after Redis failed to answer, nobody asks it for so long
@@ -48,8 +50,7 @@ _KEPT = {"result_ttl": 0, "failure_ttl": FAILURE_KEPT_SECONDS}
 
 @cache
 def _queue(name: str) -> Queue:
-    """With the connections of this process: django-rq would open one each time."""
-    return get_queue(name)
+    return get_queue(name, connection=redis_client())
 
 
 def _after_commit(enqueue: Callable[[], Any]) -> None:

@@ -2,18 +2,18 @@
 
 from collections.abc import Callable
 
-import redis
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse
+from redis import RedisError
 
 from holdfast.kernel.jobs import heartbeat_key
+from holdfast.kernel.redis_client import redis_client
 
 logger = structlog.get_logger(__name__)
 PLAIN = "text/plain; charset=utf-8"
-REDIS_TIMEOUT_SECONDS = 2
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -29,7 +29,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 def _is_well(name: str, check: Callable[[], bool]) -> bool:
     try:
         return check()
-    except (DatabaseError, redis.RedisError, OSError) as error:
+    except (DatabaseError, RedisError, OSError) as error:
         logger.warning("not_ready", part=name, error=type(error).__name__)
         return False
 
@@ -42,20 +42,12 @@ def _database_answers() -> bool:
 
 
 def _redis_answers() -> bool:
-    with _redis() as client:
-        return bool(client.ping())
-
-
-def _redis() -> "redis.Redis":
-    return redis.Redis.from_url(
-        settings.REDIS_URL, socket_timeout=REDIS_TIMEOUT_SECONDS, socket_connect_timeout=REDIS_TIMEOUT_SECONDS
-    )
+    return bool(redis_client().ping())
 
 
 def _workers_were_seen_lately() -> bool:
     """Whether each queue has a worker that told lately that it lives."""
-    with _redis() as client:
-        return all(client.exists(heartbeat_key(queue)) for queue in settings.RQ_QUEUES)
+    return all(redis_client().exists(heartbeat_key(queue)) for queue in settings.RQ_QUEUES)
 
 
 def _migrations_are_applied() -> bool:

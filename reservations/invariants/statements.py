@@ -16,7 +16,7 @@ HOLD_HAS_ITS_UNITS = """
 """
 
 UNIT_IS_IN_ONE_LIVE_HOLD = """
-    SELECT min(h.tenant_id::text)::uuid, min(h.event_id::text)::uuid,
+    SELECT min(h.tenant_id::text)::uuid AS tenant_id, min(h.event_id::text)::uuid AS event_id,
            format('unit %%s is promised by %%s live holds', item ->> 'unit', count(*)) AS what
     FROM reservations_hold h, jsonb_array_elements(h.items) AS item
     WHERE h.status IN ('active', 'converted') AND (%(tenant)s::uuid IS NULL OR h.tenant_id = %(tenant)s)

@@ -4,14 +4,16 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any
+from uuid import UUID
 
 import structlog
-from django.conf import settings
-from redis import Redis, RedisError
+from django.db import DatabaseError
+from redis import RedisError
 
 from holdfast.kernel.errors import NotFound
+from holdfast.kernel.redis_client import redis_client
 from reservations.errors import InvalidTransition
-from reservations.invariants.checker import Breach, breaches
+from reservations.invariants.checker import broken_events
 from reservations.operations.events import pause_event_for_invariant
 
 logger = structlog.get_logger(__name__)
@@ -20,10 +22,10 @@ LAST_LOOK_KEY = "holdfast:invariants"
 
 def watch() -> Mapping[str, int]:
     """Look once; answers how many rows break each invariant. Two that look at once see the same and do it once."""
-    found = breaches()
-    counts = {name: len(rows) for name, rows in found.items()}
+    found = broken_events()
+    counts = {name: sum(events.values()) for name, events in found.items()}
     _tell(counts)
-    _pause_events_of(breach for rows in found.values() for breach in rows)
+    _pause({event for events in found.values() for event in events})
     return counts
 
 
@@ -32,7 +34,7 @@ def last_look() -> Mapping[str, Any] | None:
 
     Raises RedisError.
     """
-    text = _redis().get(LAST_LOOK_KEY)
+    text = redis_client().get(LAST_LOOK_KEY)
     return json.loads(text) if text else None
 
 
@@ -41,20 +43,20 @@ def _tell(counts: Mapping[str, int]) -> None:
         if count:
             logger.error("invariant_broken", invariant=name, rows=count)
     try:
-        _redis().set(LAST_LOOK_KEY, json.dumps({"at": time.time(), "breaches": counts}))
+        redis_client().set(LAST_LOOK_KEY, json.dumps({"at": time.time(), "breaches": counts}))
     except (RedisError, OSError):
         logger.warning("invariants_not_told")
 
 
-def _redis() -> Redis:
-    return Redis.from_url(settings.REDIS_URL, socket_timeout=settings.REDIS_TIMEOUT_SECONDS)
-
-
-def _pause_events_of(found: Iterable[Breach]) -> None:
-    """Stop the sale of each event that broke a promise, until an organizer resumes it."""
-    for tenant_id, event_id in {(breach.tenant_id, breach.event_id) for breach in found}:
+def _pause(events: Iterable[tuple[UUID, UUID]]) -> None:
+    """Stop the sale of each event (tenant, event) that broke a promise, until an organizer resumes it."""
+    for tenant_id, event_id in events:
+        about = {"paused": str(event_id), "tenant": str(tenant_id)}
         try:
             pause_event_for_invariant(tenant_id=tenant_id, event_id=event_id)
         except (InvalidTransition, NotFound):
             continue  # it sells nothing anyway
-        logger.error("event_paused", paused=str(event_id), tenant=str(tenant_id), reason="invariant")
+        except DatabaseError as error:
+            logger.error("event_not_paused", **about, error=type(error).__name__)  # noqa: TRY400 - the next look tries again
+        else:
+            logger.error("event_paused", **about, reason="invariant")

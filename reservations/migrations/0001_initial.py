@@ -308,7 +308,9 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name="hold",
             index=models.Index(
-                condition=models.Q(("status", "active")), fields=["expires_at"], name="hold_active_by_end_of_all"
+                condition=models.Q(("status", "active")),
+                fields=["tenant", "expires_at"],
+                name="hold_active_of_tenant_by_end",
             ),
         ),
         migrations.AddIndex(

@@ -61,7 +61,9 @@ class Hold(TenantModel):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["event", "id"], name="hold_by_event"),
             models.Index(fields=["event", "expires_at"], name="hold_active_by_end", condition=Q(status="active")),
-            models.Index(fields=["expires_at"], name="hold_active_by_end_of_all", condition=Q(status="active")),
+            models.Index(
+                fields=["tenant", "expires_at"], name="hold_active_of_tenant_by_end", condition=Q(status="active")
+            ),
             models.Index(fields=["event", "customer_key"], name="hold_by_customer"),
         ]
 

@@ -49,7 +49,7 @@ class Messages(TenantView):
     def get(self, request: Request) -> Response:
         """Follow what happened, oldest first.
 
-        Whoever follows `next` to the end, again and again, misses no message and sees none twice.
+        Follow `next` to the end; later ask the last cursor again, and drop what you had. So no message is missed.
         """
         query = request.query_params
         wanted = Q()

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connections, transaction
 
+from reservations.invariants import checker
 from reservations.invariants import watch as watcher
 from reservations.invariants.checker import ROWS_SHOWN_MAX, breaches
 from reservations.invariants.statements import INVARIANTS
@@ -225,7 +226,10 @@ def test_many_breaches_of_one_event_hide_no_other_event(
     assert found == ["invariant"] * 3
 
 
-def test_the_command_fails_where_a_promise_is_broken_and_names_the_rows(torn: Sale, capsys: Any) -> None:
+def test_the_command_fails_where_a_promise_is_broken_and_names_the_rows(
+    torn: Sale, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checker, "ROWS_SHOWN_MAX", 100_000)  # other tests break promises, too
     with pytest.raises((SystemExit, CommandError)) as error:
         call_command("check_invariants")
     assert getattr(error.value, "code", 1) not in (0, None)
@@ -242,6 +246,8 @@ def test_an_event_that_can_not_be_paused_now_keeps_no_other_from_it(
     asked = []
 
     def pause(**which: Any) -> Event:
+        if which["event_id"] not in (torn.event.id, another.event.id):
+            return pause_event_for_invariant(**which)  # another test's, broken for good
         asked.append(which)
         if len(asked) == 1:
             raise OperationalError("canceling statement due to lock timeout")

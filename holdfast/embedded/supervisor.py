@@ -37,12 +37,16 @@ class Program:
 
 
 class Child:
-    """A program's current process, and how often it failed lately."""
+    """A program's current process, and how often it failed lately.
+
+    One that never ran well is given up after a few failures; one that did is started again and again.
+    """
 
     def __init__(self, program: Program, environment: dict[str, str]) -> None:
         self.program = program
         self._environment = environment
         self._failures = 0
+        self._was_well = False
         self.start()
 
     def start(self) -> None:
@@ -74,17 +78,19 @@ class Child:
             os.killpg(self.process.pid, signal.SIGKILL)
 
     def _plan_restart(self) -> None:
-        now = time.monotonic()
+        now, code = time.monotonic(), self.process.returncode
         if now - self._started_at > WELL_AFTER_SECONDS:
-            self._failures = 0
+            self._was_well, self._failures = True, 0
         if self._failures == len(RESTART_AFTER_SECONDS):
-            raise Refusal(
-                f"{self.program.name} ended {self._failures + 1} times soon after its start: the reason is above"
-            )
-        code = self.process.returncode
+            if not self._was_well:
+                raise Refusal(
+                    f"{self.program.name} ended {self._failures + 1} times soon after its start: the reason is above"
+                )
+            self._failures -= 1  # it has worked: what it misses now may come back
         say(f"{self.program.name} ended with {code}: starting it again")
         self._restart_at = now + RESTART_AFTER_SECONDS[self._failures]
-        self._failures += 1
+        # killed from outside is no sign that it can't run
+        self._failures += code != -signal.SIGKILL
 
 
 class Supervisor:

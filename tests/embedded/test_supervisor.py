@@ -153,6 +153,18 @@ def test_a_killed_background_process_comes_back(running: Running, words: str) ->
     assert [each for each in BACKGROUND if background_pid(running.checkout, each) != pids[each]] == [words]
 
 
+def test_a_process_that_is_killed_again_and_again_always_comes_back(running: Running) -> None:
+    killed: list[int] = []
+    for _ in range(6):
+        words = "work watch"
+        fresh = wait_for("another process", lambda: set(running.checkout.pids(f"manage.py {words}")) - set(killed))
+        killed += fresh
+        for pid in fresh:
+            os.kill(pid, signal.SIGKILL)
+    assert wait_for("the last process", lambda: set(running.checkout.pids("manage.py work watch")) - set(killed))
+    assert get(running.port, "/pid").isdigit()
+
+
 def test_a_web_server_that_cannot_start_is_given_up(checkout: Checkout) -> None:
     process = checkout.start("up", "--port", str(free_port()), STUB_WEB="crash")
 

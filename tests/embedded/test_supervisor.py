@@ -154,14 +154,17 @@ def test_a_killed_background_process_comes_back(running: Running, words: str) ->
 
 
 def test_a_process_that_is_killed_again_and_again_always_comes_back(running: Running) -> None:
-    killed: list[int] = []
+    killed: set[int] = set()
+
+    def others() -> set[int]:
+        return set(running.checkout.pids("manage.py work watch")) - killed
+
     for _ in range(6):
-        words = "work watch"
-        fresh = wait_for("another process", lambda: set(running.checkout.pids(f"manage.py {words}")) - set(killed))
-        killed += fresh
+        fresh = wait_for("another process", others)
+        killed |= fresh
         for pid in fresh:
             os.kill(pid, signal.SIGKILL)
-    assert wait_for("the last process", lambda: set(running.checkout.pids("manage.py work watch")) - set(killed))
+    assert wait_for("the last process", others)
     assert get(running.port, "/pid").isdigit()
 
 

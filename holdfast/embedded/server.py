@@ -65,7 +65,10 @@ class Server(ABC):
                 preexec_fn=tied_to_this_process(self.stop_signals[0][0]),  # noqa: PLW1509 - the keeper has one thread
                 **self.account.run_as,
             )
-        (self.place.folder / "server.pid").write_text(str(process.pid))
+        # put in place whole: whoever reads it must never see half of it
+        draft = self.place.folder / "server.pid.new"
+        draft.write_text(str(process.pid))
+        draft.replace(self.place.folder / "server.pid")
         deadline = time.monotonic() + READY_WITHIN_SECONDS
         while not self.answers(process):
             if process.poll() is not None:

@@ -33,11 +33,6 @@ def heartbeat_key(queue_name: str) -> str:
     return f"holdfast:worker:{queue_name}"
 
 
-def wake(queue_name: str, function: str, *args: Any) -> None:
-    """Run `function` (a dotted path) on that queue soon after the commit. Arguments are JSON."""
-    _after_commit(lambda: _queue(queue_name).enqueue(function, *args, **_KEPT))
-
-
 def wake_at(moment: datetime, queue_name: str, function: str, *args: Any) -> None:
     """Run `function` (a dotted path) on that queue soon after that moment. Arguments are JSON."""
     # RQ keeps whole seconds and cuts off the rest: without one more, it would run too early and find nothing to do

@@ -51,7 +51,7 @@ def _decide(batch: Batch, table: Table[Any, Demand]) -> None:
             table.refuse_over_allowance(request.allowance, limit, request.size)
             units = table.take_any(request.demand, request.quantity) if request.takes_any else table.take_named(request)
         except UnitsUnavailable as refusal:
-            batch.outcomes[index] = _unavailable(refusal, request, table)
+            batch.outcomes[index] = _unavailable(refusal, table)
         except Refusal as refusal:
             batch.outcomes[index] = Refused(refusal)
         else:
@@ -63,7 +63,7 @@ def _decide(batch: Batch, table: Table[Any, Demand]) -> None:
             batch.grants[index] = _new_hold(batch, request, units), units
 
 
-def _unavailable(refusal: UnitsUnavailable, request: HoldRequest, table: Table[Any, Demand]) -> Outcome:
+def _unavailable(refusal: UnitsUnavailable, table: Table[Any, Demand]) -> Outcome:
     """A unit whose hold has lapsed reads held here only while another transaction is ending that hold: try again."""
     try:
         refuse_ending([table.by_id[unit.unit] for unit in refusal.units])

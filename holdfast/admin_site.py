@@ -4,42 +4,42 @@ Only what is registered here exists. It is a site of its own: pages that other p
 on it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import update_wrapper, wraps
 from typing import Any
 
 from django.contrib import messages
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.views import PasswordChangeView
-from django.core.exceptions import BadRequest, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import DatabaseError
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
 from django.views.decorators.http import require_POST
 from unfold.sites import UnfoldAdminSite
 
+from holdfast.admin_sidebar import join_link, sidebar
 from holdfast.jobs_page import JobsPages
 from holdfast.kernel.errors import Invalid, Refusal
+from holdfast.kernel.forms import refuse_unreadable
 from holdfast.kernel.problems import refusal_of
-from reservations.admin.events import EventAdmin
-from reservations.admin.holds import HoldAdmin
-from reservations.admin.units import UnitAdmin
-from reservations.models import Event, Hold, Unit
+from reservations.admin.check_in import CheckIn
 from tenants.actor import acting_as
-from tenants.admin.api_keys import ApiKeyAdmin
 from tenants.admin.login import JoinForm, LoginForm, PasswordForm
-from tenants.admin.members import MemberAdmin
 from tenants.admin.tenancy import Tenancy, choose, enter, role_of, tenancy_of
-from tenants.models import ApiKey, Membership, User
+from tenants.models import User
 from tenants.operations.members import join
 from tenants.permissions import Action, role_may
 from tenants.scope import tenant_transaction
 
 View = Callable[..., HttpResponseBase]
 NO_TENANT = "There is no organizer here that you belong to. Ask an owner to add you; if you have a join code, enter it."
+NO_TENANT_YET = (
+    "There is no organizer yet. On the server, `./hold manage create_tenant SLUG` makes one; then reload this page."
+)
 CHANGE_IT = "Choose a password of your own first: whoever added your login was shown the one it has."
 
 
@@ -67,7 +67,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
         def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             tenancy = tenancy_of(request)
             if tenancy.tenant is None:
-                return self.notice(request, NO_TENANT, 403, link=_join_link())
+                return self._no_tenant(request)
             if tenancy.lost or _is_of_another_tenant(request, tenancy):
                 messages.warning(request, f"You are in {tenancy.tenant} now; nothing was changed.")
                 return redirect("admin:index")
@@ -83,7 +83,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
         """
 
         def inside(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            _refuse_unreadable(request)
+            refuse_unreadable(request)
             enter(request)
             if getattr(request.user, "must_change_password", False) and not self._is_of_ones_login(view):
                 messages.warning(request, CHANGE_IT)
@@ -106,6 +106,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
         jobs = JobsPages(self)
         return [
             path("tenant/", require_POST(self.switch_tenant), name="tenant"),
+            path("check-in/", self.admin_view(CheckIn(self).show), name="check_in"),
             path("join/", self.person_view(self.join), name="join"),
             path("jobs/", self.staff_view(jobs.show), name="jobs"),
             path("jobs/run-again/", self.staff_view(require_POST(jobs.run_again)), name="jobs_run_again"),
@@ -125,7 +126,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
         return self.person_view(inside)
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        _refuse_unreadable(request)
+        refuse_unreadable(request)
         return super().login(request, extra_context)  # type: ignore[no-any-return]
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponseBase:
@@ -139,7 +140,7 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
 
     def switch_tenant(self, request: HttpRequest) -> HttpResponse:
         """Go to another of one's tenants, by slug."""
-        _refuse_unreadable(request)
+        refuse_unreadable(request)
         if not self.has_permission(request):
             return redirect("admin:login")
         if not choose(request, request.POST.get("tenant", "")):
@@ -166,6 +167,8 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
         role = role_of(request)
         if role_may(role, Action.READ):
             return redirect("admin:reservations_event_changelist")
+        if role_may(role, Action.REDEEM):
+            return redirect("admin:check_in")
         return self.notice(request, f"Your role, {role}, has no pages here yet.")
 
     def notice(
@@ -177,33 +180,21 @@ class OrganizerSite(UnfoldAdminSite):  # type: ignore[misc]
         return TemplateResponse(request, "admin/notice.html", context, status=status)
 
     def get_sidebar_list(self, request: HttpRequest) -> list[dict[str, Any]]:
-        """What the person's role lets them open, app by app."""
-        groups = []
-        for app in self.get_app_list(request):
-            shown = [(model, self._registry[model["model"]]) for model in app["models"]]
-            items = [
-                {
-                    "title": page.sidebar_title or model["name"],
-                    "icon": page.icon,
-                    "link": model["admin_url"],
-                    "active": request.path.startswith(model["admin_url"]),
-                    "has_permission": True,
-                }
-                for model, page in shown
-                if page.in_sidebar
-            ]
-            groups.append({"title": app["name"], "items": items})
-        if request.user.is_superuser:
-            groups.append({"title": "Platform", "items": [_jobs_link(request)]})
-        return groups
+        """In place of unfold's, which knows no roles."""
+        return sidebar(self, request)
 
     def _get_account_links(self, request: HttpRequest) -> list[dict[str, Any]]:
         """What the menu under the person's name has beside the way out."""
-        return [{"title": "Change password", "link": reverse("admin:password_change")}, _join_link()]
+        return [{"title": "Change password", "link": reverse("admin:password_change")}, join_link()]
 
     def get_log_entries(self, request: HttpRequest) -> QuerySet[LogEntry]:
         """None: the log has no tenant. An object's own history shows who changed it."""
         return LogEntry.objects.none()
+
+    def _no_tenant(self, request: HttpRequest) -> HttpResponse:
+        if request.user.is_superuser:  # who sees every one there is
+            return self.notice(request, NO_TENANT_YET)
+        return self.notice(request, NO_TENANT, 403, link=join_link())
 
     def _refused(self, request: HttpRequest, refusal: Refusal) -> HttpResponse:
         if request.method != "POST":
@@ -216,29 +207,6 @@ def _actor(request: HttpRequest, tenancy: Tenancy) -> str:
     """The person as a timeline names them."""
     role = "platform staff" if request.user.is_superuser else tenancy.role
     return f"{request.user.get_username()} ({role})"
-
-
-def _join_link() -> dict[str, str]:
-    return {"title": "Join an organizer", "link": reverse("admin:join")}
-
-
-def _refuse_unreadable(request: HttpRequest) -> None:
-    """Raises BadRequest for NUL, which no text in the database can hold and nobody types."""
-    sent = (request.path, *_flat(request.GET), *_flat(request.POST))
-    if any("\0" in text for text in sent):
-        raise BadRequest("NUL in a request")
-
-
-def _flat(sent: QueryDict) -> Iterator[str]:
-    for name, values in sent.lists():
-        yield name
-        yield from map(str, values)
-
-
-def _jobs_link(request: HttpRequest) -> dict[str, Any]:
-    link = reverse("admin:jobs")
-    active = request.path.startswith(link)
-    return {"title": "Background jobs", "icon": "work_history", "link": link, "active": active, "has_permission": True}
 
 
 def _is_of_another_tenant(request: HttpRequest, tenancy: Tenancy) -> bool:
@@ -257,11 +225,3 @@ def _refusal(error: Exception) -> Refusal | None:
     if isinstance(error, ValidationError):  # an id that is none, among those selected
         return Invalid.at("", "invalid", " ".join(error.messages))
     return refusal_of(error)
-
-
-organizer_site = OrganizerSite()
-organizer_site.register(Event, EventAdmin)
-organizer_site.register(Unit, UnitAdmin)
-organizer_site.register(Hold, HoldAdmin)
-organizer_site.register(Membership, MemberAdmin)
-organizer_site.register(ApiKey, ApiKeyAdmin)

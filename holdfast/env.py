@@ -19,6 +19,8 @@ MODES = ("development", "production")
 SECRET_KEY_LENGTH_MIN = 32
 ROLE_NAME_LENGTH_MAX = 63
 PORT_MAX = 65_535
+DEFAULT_PUBLIC_URL = "http://127.0.0.1:8000"
+DEFAULT_WEBHOOK_PORTS = "443,8443"
 
 
 class BadEnvironment(SystemExit):
@@ -26,6 +28,7 @@ class BadEnvironment(SystemExit):
 
     def __init__(self, variable: str, reason: str) -> None:
         super().__init__(f"holdfast: {variable} {reason}")
+        self.variable, self.reason = variable, reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,15 @@ class Environment:
 
     mode: str
     secret_key: str = field(repr=False)
+    secret_key_fallbacks: tuple[str, ...] = field(repr=False)
     allowed_hosts: tuple[str, ...]
     csrf_trusted_origins: tuple[str, ...]
     redis_url: str = field(repr=False)
     metrics_token: str = field(repr=False)
+    public_url: str
+    mock_psp_url: str
+    mock_psp_file: str | None
+    webhook_ports: frozenset[int]
     owner: Database | None
     app: Database
     maintenance: Database
@@ -65,14 +73,20 @@ def read(source: Mapping[str, str] = os.environ) -> Environment:
     if mode not in MODES:
         raise BadEnvironment("HOLDFAST_ENV", f"must be one of {', '.join(MODES)}")
     secret_key = _secret_key(source, mode)
+    public_url = _web_address(source, "HOLDFAST_PUBLIC_URL", ("http", "https"))
     owner = _database(source, "DATABASE_URL") if source.get("DATABASE_URL") else None
     return Environment(
         mode=mode,
         secret_key=secret_key,
-        allowed_hosts=_hosts(source, mode),
-        csrf_trusted_origins=_words(source.get("HOLDFAST_CSRF_TRUSTED_ORIGINS", "")),
+        secret_key_fallbacks=_words(source.get("HOLDFAST_SECRET_KEY_FALLBACKS", "")),
+        allowed_hosts=_hosts(source, mode, public_url),
+        csrf_trusted_origins=_origins(source),
         redis_url=_redis_url(source),
         metrics_token=source.get("HOLDFAST_METRICS_TOKEN", ""),
+        public_url=public_url or DEFAULT_PUBLIC_URL,
+        mock_psp_url=_web_address(_no_mock_in_production(source, mode), "HOLDFAST_MOCK_PSP_URL", ("http",)),
+        mock_psp_file=source.get("HOLDFAST_MOCK_PSP_FILE") or None,
+        webhook_ports=_webhook_ports(source),
         owner=owner,
         app=_role(source, owner, "app", secret_key),
         maintenance=_role(source, owner, "maintenance", secret_key),
@@ -90,12 +104,25 @@ def _secret_key(source: Mapping[str, str], mode: str) -> str:
     return key
 
 
-def _hosts(source: Mapping[str, str], mode: str) -> tuple[str, ...]:
+def _hosts(source: Mapping[str, str], mode: str, public_url: str) -> tuple[str, ...]:
+    """Host names that are served. The one at which payment providers are told to come back is among them."""
+    public = re.match(r"https?://(\[[^]]*\]|[^:/]+)", public_url)
+    more = (public[1],) if public else ()
     if hosts := _words(source.get("HOLDFAST_ALLOWED_HOSTS", "")):
-        return hosts
+        if not all(re.fullmatch(r"\*|\.?[\w-]+(\.[\w-]+)*|\[[0-9a-fA-F:.]+\]", host, re.ASCII) for host in hosts):
+            raise BadEnvironment("HOLDFAST_ALLOWED_HOSTS", "must be host names without scheme, port or path")
+        return hosts + more
     if mode == "production":
         raise BadEnvironment("HOLDFAST_ALLOWED_HOSTS", "is required when HOLDFAST_ENV=production")
-    return ("localhost", "127.0.0.1", "[::1]")
+    return ("localhost", "127.0.0.1", "[::1]", *more)
+
+
+def _origins(source: Mapping[str, str]) -> tuple[str, ...]:
+    origins = _words(source.get("HOLDFAST_CSRF_TRUSTED_ORIGINS", ""))
+    form = r"https?://([\w-]+|\*)(\.[\w-]+)*(:[0-9]+)?|https?://\[[0-9a-fA-F:.]+\](:[0-9]+)?"
+    if not all(re.fullmatch(form, origin, re.ASCII) and _has_good_port(origin) for origin in origins):
+        raise BadEnvironment("HOLDFAST_CSRF_TRUSTED_ORIGINS", "must be origins such as https://tickets.example.org")
+    return origins
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -109,6 +136,30 @@ def _redis_url(source: Mapping[str, str]) -> str:
     return url
 
 
+def _web_address(source: Mapping[str, str], variable: str, schemes: tuple[str, ...]) -> str:
+    """A server's address without a slash at its end, or nothing where none is given."""
+    url = source.get(variable, "").rstrip("/")
+    form = rf"({'|'.join(schemes)})://([\w.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[!-~]*)?"
+    if url and not (re.fullmatch(form, url, re.ASCII) and _has_good_port(url) and not set(url) & {"?", "#"}):
+        raise BadEnvironment(variable, f"must be an address such as {schemes[-1]}://host:8000")
+    return url
+
+
+def _no_mock_in_production(source: Mapping[str, str], mode: str) -> Mapping[str, str]:
+    for variable in ("HOLDFAST_MOCK_PSP_URL", "HOLDFAST_MOCK_PSP_FILE"):
+        if mode == "production" and source.get(variable):
+            raise BadEnvironment(variable, "must not be set when HOLDFAST_ENV=production: the mock moves no money")
+    return source
+
+
+def _webhook_ports(source: Mapping[str, str]) -> frozenset[int]:
+    """The ports to which webhooks are sent."""
+    ports = _words(source.get("HOLDFAST_WEBHOOK_PORTS") or DEFAULT_WEBHOOK_PORTS)
+    if not (ports and all(map(_is_port, ports))):
+        raise BadEnvironment("HOLDFAST_WEBHOOK_PORTS", f"must be ports from 1 to {PORT_MAX}, such as 443,8443")
+    return frozenset(map(int, ports))
+
+
 def _has_good_port(url: str) -> bool:
     try:
         return urlsplit(url).port != 0
@@ -117,7 +168,7 @@ def _has_good_port(url: str) -> bool:
 
 
 def _is_port(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and 1 <= int(text) <= PORT_MAX
+    return re.fullmatch(r"[0-9]{1,5}", text, re.ASCII) is not None and 1 <= int(text) <= PORT_MAX
 
 
 def _database(source: Mapping[str, str], variable: str) -> Database:

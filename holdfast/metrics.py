@@ -15,7 +15,8 @@ from redis import RedisError
 from holdfast.kernel.problems import generic_document, problem_response
 from holdfast.kernel.redis_client import redis_client
 from holdfast.observability.metrics import queue_metrics
-from reservations.metrics import hold_metrics, invariant_metrics
+from reservations.metrics import hold_metrics, invariant_metrics, payment_metrics
+from webhooks.metrics import webhook_metrics
 
 logger = structlog.get_logger(__name__)
 
@@ -27,6 +28,8 @@ class HoldFastCollector(Collector):
         sources: dict[str, Callable[[], Iterable[Metric]]] = {
             "queues": lambda: queue_metrics(redis_client()),
             "holds": hold_metrics,
+            "payments": payment_metrics,
+            "webhooks": webhook_metrics,
             "invariants": invariant_metrics,
         }
         up = GaugeMetricFamily("holdfast_source_up", "Whether this source of metrics answered.", labels=["source"])

@@ -4,6 +4,7 @@ Two loops at once do no harm: the jobs share their work by skipping what is lock
 supervisor; what was due meanwhile is found by the next round.
 """
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,12 +16,11 @@ from rq import Queue
 from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
+from holdfast.kernel.jobs import WAITING_MAX
 from holdfast.kernel.redis_client import redis_client
 
 logger = structlog.get_logger(__name__)
 TICK_SECONDS = 1.0
-# enough jobs wait already: a queue that nobody works on must not grow
-WAITING_MAX = 20
 RESULT_KEPT_SECONDS = 0
 FAILURE_KEPT_SECONDS = 7 * 24 * 3600
 
@@ -37,6 +37,12 @@ class Periodic:
 PERIODIC: Sequence[Periodic] = (
     Periodic(15, "holds", "reservations.jobs.sweep"),
     Periodic(60, "watch", "reservations.jobs.watch_invariants"),
+    Periodic(60, "payments", "reservations.jobs.work_payments"),
+    Periodic(3, "webhooks", "webhooks.jobs.sweep"),
+    Periodic(3, "webhooks-slow", "webhooks.jobs.sweep_slow"),
+    Periodic(3600, "watch", "webhooks.jobs.prune"),
+    Periodic(3600, "watch", "reservations.jobs.reap_idempotency_keys"),
+    Periodic(24 * 3600, "payments", "reservations.jobs.reconcile_payments"),
 )
 
 
@@ -49,7 +55,11 @@ class Runner:
             name: Queue(name, connection=connection, serializer=JSONSerializer) for name in settings.RQ_QUEUES
         }
         self._scheduler = RQScheduler(
-            list(self._queues.values()), connection, interval=int(TICK_SECONDS), serializer=JSONSerializer
+            list(self._queues.values()),
+            connection,
+            interval=int(TICK_SECONDS),
+            logging_level=logging.WARNING,  # it tells of each lock it takes
+            serializer=JSONSerializer,
         )
         self._due = dict.fromkeys(PERIODIC, self._clock())
 
@@ -73,13 +83,20 @@ class Runner:
 
 
 def run_until(stopped: Callable[[float], bool]) -> None:
-    """Tick until `stopped(seconds)`, which waits for so long, says so. Redis that is away is asked again."""
+    """Tick until `stopped(seconds)`, which waits for so long, says so. A Redis that is away is told of once."""
     runner = Runner(redis_client())
+    away = False
     while not stopped(TICK_SECONDS):
         try:
             runner.tick()
         except (RedisError, OSError) as error:
-            logger.warning("redis_is_away", error=type(error).__name__)
+            if not away:
+                logger.warning("redis_is_away", error=type(error).__name__)
+            away = True
+        else:
+            if away:
+                logger.warning("redis_is_back")
+            away = False
     try:
         runner.stop()
     except (RedisError, OSError):

@@ -6,12 +6,14 @@ from typing import Any
 from django.utils.csp import CSP
 
 from holdfast import env
+from holdfast.embedded.web import BLOCKING_THREADS
 from holdfast.observability.logging import configured
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENVIRONMENT = env.read()
 
 SECRET_KEY = ENVIRONMENT.secret_key
+SECRET_KEY_FALLBACKS = list(ENVIRONMENT.secret_key_fallbacks)
 DEBUG = False
 ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
 CSRF_TRUSTED_ORIGINS = list(ENVIRONMENT.csrf_trusted_origins)
@@ -38,15 +40,17 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
 ]
 
-# The API pays only for the first; the rest are Django's own, told to step aside under /v1/.
+# The API pays only for the first two; the rest are Django's own, told to step aside under /v1/.
 MIDDLEWARE = [
     "holdfast.observability.middleware.RequestIds",
+    "holdfast.observability.hosts.AllowedHosts",
     "holdfast.observability.middleware.BrowserSecurity",
     "holdfast.observability.middleware.BrowserStaticFiles",
     "holdfast.observability.middleware.BrowserSessions",
     "holdfast.observability.middleware.BrowserCommon",
     "holdfast.observability.middleware.BrowserCsrf",
     "holdfast.observability.middleware.BrowserAuthentication",
+    "holdfast.observability.middleware.BrowserBodies",
     "holdfast.observability.middleware.BrowserMessages",
     "holdfast.observability.middleware.BrowserClickjacking",
     "holdfast.observability.middleware.BrowserContentPolicy",
@@ -119,14 +123,31 @@ RQ_QUEUES = {
         "DEFAULT_TIMEOUT": 60,
         "SERIALIZER": "rq.serializers.JSONSerializer",
     }
-    for name in ("holds", "watch")
+    for name in ("holds", "payments", "watch", "webhooks", "webhooks-slow")
 }
 # django-rq is used and not installed: its pages are open to any staff, who could empty a queue
 RQ_SHOW_ADMIN_LINK = False
 
+# where payment providers reach this HoldFast
+PUBLIC_URL = ENVIRONMENT.public_url
+# dotted paths, called with a new tenant's id inside the transaction that makes it
+NEW_TENANT_STEPS = ["reservations.operations.payment_accounts.open_first_account"]
+# it takes no money
+MOCK_PROVIDER_ALLOWED = ENVIRONMENT.development
+# of the mock payment provider; empty and None where there is none
+MOCK_PSP_URL = ENVIRONMENT.mock_psp_url
+MOCK_PSP_FILE = ENVIRONMENT.mock_psp_file
+
+# where webhooks may be sent: https to these ports, and in development http to loopback
+WEBHOOK_PORTS = ENVIRONMENT.webhook_ports
+WEBHOOK_LOOPBACK_ALLOWED = ENVIRONMENT.development
+# dotted paths to what describes the types of messages, by those who publish them
+MESSAGE_CATALOGUE = ["reservations.api.told.MESSAGES", "webhooks.api.told.MESSAGES"]
+
 LOGGING = configured()
 
 LANGUAGE_CODE = "en-gb"
+FORMAT_MODULE_PATH = ["holdfast.formats"]
 TIME_ZONE = "UTC"
 USE_TZ = True
 STATIC_URL = "static/"
@@ -158,12 +179,23 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
+# Of one web process. Requests at work wait for the database most of the time: 4 keep two processes busy on two cores,
+# and more on one interpreter lock only take turns. The other 4 are for those that wait for slow bodies.
+WEB_PERMITS = 8
+# those that are not at work wait for permits or for payment providers
+WEB_THREADS = BLOCKING_THREADS
 BODY_BYTES_MAX = 1024 * 1024
 BULK_BODY_BYTES_MAX = 4 * 1024 * 1024
 # forms of the admin; the API counts its own bytes
 DATA_UPLOAD_MAX_MEMORY_SIZE = BULK_BODY_BYTES_MAX
 
-UNFOLD = {"SITE_TITLE": "HoldFast", "SITE_HEADER": "HoldFast", "SITE_SYMBOL": "anchor", "SITE_URL": None}
+UNFOLD = {
+    "SITE_TITLE": "HoldFast",
+    "SITE_HEADER": "HoldFast",
+    "SITE_SYMBOL": "anchor",
+    "SITE_URL": None,
+    "SITE_FAVICONS": [{"rel": "icon", "type": "image/svg+xml", "href": "/static/holdfast/favicon.svg"}],
+}
 
 REST_FRAMEWORK = {
     # a view says who may call it: `tenants.api.views.TenantView` does
@@ -189,9 +221,22 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "EventStatusEnum": "reservations.models.EventStatus",
         "HoldStatusEnum": "reservations.models.HoldStatus",
+        "OrderStatusEnum": "reservations.models.OrderStatus",
+        "PaymentStatusEnum": "reservations.models.PaymentStatus",
+        "RefundStatusEnum": "reservations.models.RefundStatus",
+        "FailureReasonEnum": "reservations.models.FailureReason",
+        "ProviderEnum": "reservations.models.Provider",
+        # of payment accounts and of endpoints
+        "EnabledStatusEnum": "webhooks.models.EndpointStatus",
+        "TicketStatusEnum": "reservations.models.TicketStatus",
         "UnitStatusEnum": "reservations.models.UnitStatus",
         "EventKindEnum": "reservations.models.EventKind",
         "PausedReasonEnum": "reservations.models.PausedReason",
         "ScopeEnum": "tenants.models.Scope",
+        "MessagePatternEnum": "webhooks.message_types.PATTERNS",
+        "DisabledReasonEnum": "webhooks.models.DisabledReason",
+        "DeliveryStatusEnum": "webhooks.models.DeliveryStatus",
+        "ReplayedStatusEnum": "webhooks.models.ReplayedStatus",
+        "ReplayStateEnum": "webhooks.models.ReplayState",
     },
 }

@@ -3,7 +3,7 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from holdfast.admin_site import organizer_site
+from holdfast.admin import organizer_site
 from holdfast.metrics import metrics
 from holdfast.observability.health import healthz, readyz
 from holdfast.openapi import document
@@ -18,6 +18,7 @@ urlpatterns = [
     path("healthz", read_only(healthz)),
     path("readyz", read_only(readyz)),
     path("metrics", read_only(metrics)),
+    path("favicon.ico", RedirectView.as_view(url="/static/holdfast/favicon.svg")),
     path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", organizer_site.urls),
 ]

@@ -1,8 +1,9 @@
 """The services of a fresh machine: PostgreSQL and Valkey from wheels, and the processes that use them.
 
-`./hold` starts here. Nothing in this package imports Django: it runs before the settings can be read.
+`./hold` starts here. Nothing in this package imports Django: it runs before the settings can be read. Of
+HoldFast it knows `holdfast.env` alone, which says whether what the environment tells Django is good.
 
-    commands → supervisor, web, demo      what a person asked for, and the processes it needs
+    commands → serve → supervisor, web, mock_psp, demo   what a person asked for, and the processes it needs
         ↓
     services → lease ⇄ keeper             who needs a server, and who keeps it running
         ↓

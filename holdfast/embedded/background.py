@@ -5,7 +5,7 @@ import sys
 from holdfast.embedded.supervisor import Program
 
 # one queue a process: a worker that takes from several can lose a job
-QUEUES = ("holds", "watch")
+QUEUES = ("holds", "payments", "watch", "webhooks", "webhooks-slow")
 
 
 def background_programs() -> list[Program]:

@@ -51,14 +51,19 @@ def make_demo_data(services: Services) -> DemoData:
     return DemoData(**{name: made[name] for name in DemoData.__dataclass_fields__})
 
 
-def introduction(address: Address, data: DemoData) -> str:
-    """What to open, how to log in, and a request to paste."""
+def introduction(address: Address, data: DemoData, services: Services) -> str:
+    """What to open, how to log in, and lines to paste."""
     return f"""\
 HoldFast is ready at {address.url}
 
   Admin      {address.url}/admin/   {data.login} / {data.password}
   API docs   {address.url}/v1/docs
-  API key    {data.api_key}
+{_place(services)}
+For your shell, as README.md's tour uses them:
+
+URL={address.url}
+KEY={data.api_key}
+EVENT={data.event}
 
 Hold one unit of "{data.event_name}":
 
@@ -67,6 +72,21 @@ Hold one unit of "{data.event_name}":
 
 Stop with Ctrl-C.
 """
+
+
+def first_steps(address: Address, services: Services) -> str:
+    """What to open, and what must be made before it shows anything."""
+    return f"""\
+HoldFast is ready at {address.url} (Ctrl-C stops it)
+
+  Admin      {address.url}/admin/   `./hold manage createsuperuser` makes a first platform login
+  API docs   {address.url}/v1/docs   `./hold manage create_tenant SLUG` makes a tenant and its API key
+{_place(services)}"""
+
+
+def _place(services: Services) -> str:
+    """Where the data is, if it is ours."""
+    return f"  Data       {services.state.root}   (stop, and remove it to begin anew)\n" if services.state else ""
 
 
 def make_hold(address: Address, data: DemoData) -> str:

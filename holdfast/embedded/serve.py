@@ -9,17 +9,20 @@ from typing import NoReturn
 
 from holdfast.embedded.background import background_programs
 from holdfast.embedded.console import answer, say
-from holdfast.embedded.demo import introduction, make_demo_data, make_hold
+from holdfast.embedded.demo import first_steps, introduction, make_demo_data, make_hold
 from holdfast.embedded.errors import BadSetting
+from holdfast.embedded.mock_psp import mock_psp, mock_psp_program
 from holdfast.embedded.provision import provision
 from holdfast.embedded.services import Services, running_services
 from holdfast.embedded.settings import Settings, parse_port
 from holdfast.embedded.supervisor import Program, Supervisor
-from holdfast.embedded.web import Address, answers, not_ready_reason, reserve, web_program
+from holdfast.embedded.web import Address, answers, lacks_only_redis, not_ready_reason, reserve, web_program
 
 DEFAULT_WORKERS = 2
 WORKERS_MAX = 64
 READY_WITHIN_SECONDS = 60.0
+# it may be late; beyond that it is away, which stops nobody
+WITHOUT_REDIS_AFTER_SECONDS = 10.0
 
 
 def up(settings: Settings, arguments: Sequence[str]) -> int:
@@ -27,13 +30,14 @@ def up(settings: Settings, arguments: Sequence[str]) -> int:
     options = _parse("up", arguments)
     with closing(reserve(settings.host, options.port or settings.port)) as held:
         address = Address(settings.host, held.getsockname()[1])
-        with running_services(settings, "dev") as services:
+        with running_services(settings, "dev") as services, mock_psp(services, settings) as mock:
+            services.environment["HOLDFAST_PUBLIC_URL"] = settings.public_url or address.url
             provision(services)
             supervisor = Supervisor(services.environment, services.look_after)
-            with supervisor.running(_programs(address, options.workers)):
-                _wait_until_ready(supervisor, address)
+            with supervisor.running(_programs(address, mock, options.workers)):
+                _wait_until_ready(supervisor, address, mock)
                 if not supervisor.stopping:
-                    answer(f"HoldFast is ready at {address.url} (Ctrl-C stops it)")
+                    answer(first_steps(address, services))
                 supervisor.tend_until(lambda: False)
     say("stopped")
     return 0
@@ -46,37 +50,52 @@ def demo(settings: Settings, arguments: Sequence[str]) -> int:
     usual_port = 0 if options.check and "HOLDFAST_PORT" not in os.environ else settings.port
     with closing(reserve(settings.host, options.port or usual_port)) as held:
         address = Address(settings.host, held.getsockname()[1])
-        with running_services(settings, "dev") as services:
+        with running_services(settings, "dev") as services, mock_psp(services, settings) as mock:
+            services.environment["HOLDFAST_PUBLIC_URL"] = settings.public_url or address.url
             provision(services)
-            _run_demo(services, address, options)
+            _run_demo(services, address, mock, options)
     say("stopped")
     return 0
 
 
-def _run_demo(services: Services, address: Address, options: argparse.Namespace) -> None:
+def _run_demo(services: Services, address: Address, mock: Address | None, options: argparse.Namespace) -> None:
     data = make_demo_data(services)
     supervisor = Supervisor(services.environment, services.look_after)
-    with supervisor.running(_programs(address, options.workers)):
-        _wait_until_ready(supervisor, address)
+    with supervisor.running(_programs(address, mock, options.workers)):
+        _wait_until_ready(supervisor, address, mock)
         if supervisor.stopping:
             return
         if options.check:
             answer(make_hold(address, data))
             return
-        answer(introduction(address, data))
+        answer(introduction(address, data, services))
         supervisor.tend_until(lambda: False)
 
 
-def _programs(address: Address, workers: int) -> list[Program]:
+def _programs(address: Address, mock: Address | None, workers: int) -> list[Program]:
     """Every process of a running HoldFast."""
-    return [web_program(address, workers), *background_programs()]
+    providers = [mock_psp_program(mock)] if mock else []
+    return [web_program(address, workers), *background_programs(), *providers]
 
 
-def _wait_until_ready(supervisor: Supervisor, address: Address) -> None:
-    deadline = time.monotonic() + READY_WITHIN_SECONDS
-    supervisor.tend_until(lambda: answers(address) or time.monotonic() > deadline)
+def _wait_until_ready(supervisor: Supervisor, address: Address, mock: Address | None) -> None:
+    began = time.monotonic()
+    deadline = began + READY_WITHIN_SECONDS
+    without_redis_at = began + WITHOUT_REDIS_AFTER_SECONDS
+
+    def serves() -> bool:
+        return answers(address) or (time.monotonic() > without_redis_at and lacks_only_redis(address))
+
+    supervisor.tend_until(lambda: serves() or time.monotonic() > deadline)
     if time.monotonic() > deadline:
         raise not_ready_reason(address)
+    if time.monotonic() > without_redis_at and lacks_only_redis(address):
+        say("Redis does not answer: it only wakes, so this starts without it")
+    if mock is None:
+        return
+    supervisor.tend_until(lambda: answers(mock, "/healthz") or time.monotonic() > deadline)
+    if time.monotonic() > deadline:
+        raise not_ready_reason(mock, "/healthz", "mock payment provider")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -2,6 +2,7 @@
 
 <state>/secret-key              Django's secret key in development
 <state>/site/…                  copies of the servers' packages, if `nobody` can't reach the originals
+<state>/dev/mock-psp/           the mock payment provider's books, and the port it listens on
 <state>/<profile>/run/          both sockets; `dev` is what people use, `test` what the tests use
 <state>/<profile>/<service>/    one server: data, logs, locks and the keeper's status
 """
@@ -86,6 +87,13 @@ class State:
         if not place.data.exists():
             _check_free_space(self.root)
         return place
+
+    def mock_psp(self) -> Path:
+        """The folder of the mock payment provider."""
+        folder = self.root / "dev" / "mock-psp"
+        for path in (folder.parent, folder):
+            _make(path)
+        return folder
 
     def secret_key(self) -> str:
         """Django's secret key, made on first use and then kept."""

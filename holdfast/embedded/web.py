@@ -12,9 +12,8 @@ from holdfast.embedded.errors import BadSetting, Refusal
 from holdfast.embedded.supervisor import Program
 
 APPLICATION = "holdfast.wsgi:application"
-# Requests wait for the database or for their batch most of the time; more threads on one interpreter lock only take
-# turns, and each holds a database connection. 4 keep two processes busy on two cores.
-BLOCKING_THREADS = 4
+# Nearly all of them only ever wait for payment providers: few are at work at once (settings.WEB_PERMITS).
+BLOCKING_THREADS = 128
 # Connections a process accepts at once; the others wait in the listen queue. A waiting connection costs some memory and
 # no thread, so it is far above the clients of a rush, who each keep theirs open.
 CONNECTIONS_MAX = 2048
@@ -22,7 +21,8 @@ CONNECTIONS_MAX = 2048
 # long, which is what the longest statement may take, and the supervisor waits longer. granian's time limit for a
 # request's head is no way to a shorter end: it also closes connections that wait for their next request.
 WORKER_KILL_SECONDS = 5
-ANSWER_WITHIN_SECONDS = 2.0
+# /readyz asks twice for a Redis that may be away, a second each
+ANSWER_WITHIN_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def web_program(address: Address, workers: int) -> Program:
         "--backpressure": str(CONNECTIONS_MAX),
         "--backlog": str(CONNECTIONS_MAX),
         "--workers-kill-timeout": str(WORKER_KILL_SECONDS),
-        "--log-level": "warning",
+        "--log-level": "error",  # it warns of many threads, which are as they shall be
     }
     words = [word for option in options.items() for word in option]
     flags = ["--no-ws", "--respawn-failed-workers"]
@@ -88,24 +88,34 @@ def reserve(host: str, port: int) -> socket.socket:
     return held
 
 
-def answers(address: Address) -> bool:
+def answers(address: Address, path: str = "/readyz") -> bool:
     """Whether the server says that it and all it needs are ready."""
-    return _get(address, "/readyz") == http.HTTPStatus.OK
+    status, _ = _get(address, path)
+    return status == http.HTTPStatus.OK
 
 
-def not_ready_reason(address: Address) -> Refusal:
+def lacks_only_redis(address: Address) -> bool:
+    """Whether the server could serve, and lacks nothing but Redis, and therefore workers."""
+    status, lines = _get(address, "/readyz")
+    failing = {line.partition(":")[0] for line in lines if line.endswith(": failing")}
+    return status is not None and "redis" in failing and failing <= {"redis", "workers"}
+
+
+def not_ready_reason(address: Address, path: str = "/readyz", name: str = "web server") -> Refusal:
     """What the server says about itself, for the person who waited."""
-    status = _get(address, "/readyz")
-    said = "does not answer" if status is None else f"answers {status} on {address.url}/readyz"
-    return Refusal(f"the web server {said}: the reason is above")
+    status, _ = _get(address, path)
+    said = "does not answer" if status is None else f"answers {status} on {address.url}{path}"
+    return Refusal(f"the {name} {said}: the reason is above")
 
 
-def _get(address: Address, path: str) -> int | None:
+def _get(address: Address, path: str) -> tuple[int | None, list[str]]:
+    """The status and the lines of an answer; None and no lines where there is none."""
     connection = http.client.HTTPConnection(address.local_host, address.port, timeout=ANSWER_WITHIN_SECONDS)
     try:
         connection.request("GET", path)
-        return connection.getresponse().status
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode(errors="replace").splitlines()
     except (OSError, http.client.HTTPException):
-        return None
+        return None, []
     finally:
         connection.close()

@@ -32,16 +32,10 @@ class JSONParser(BaseParser):
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> dict[str, Any]:
         context = parser_context or {}
-        limit = context["view"].body_bytes_max
-        request = context["request"]
-        if request.META.get("HTTP_CONTENT_ENCODING", "identity").lower() not in ("", "identity"):
-            raise UnsupportedMediaType(request.META["HTTP_CONTENT_ENCODING"])
-        if int(request.META.get("CONTENT_LENGTH") or 0) > limit:
-            raise BodyTooLarge(f"At most {limit} bytes.")
-        body = stream.read(limit + 1)
-        if len(body) > limit:
-            raise BodyTooLarge(f"At most {limit} bytes.")
-        return loads_object(body)
+        meta = context["request"].META
+        if meta.get("HTTP_CONTENT_ENCODING", "identity").lower() not in ("", "identity"):
+            raise UnsupportedMediaType(meta["HTTP_CONTENT_ENCODING"])
+        return loads_object(_read_within(stream, meta, context["view"].body_bytes_max))
 
 
 def loads_object(body: bytes) -> dict[str, Any]:
@@ -55,17 +49,49 @@ def loads_object(body: bytes) -> dict[str, Any]:
     return data
 
 
+def body_length(meta: Mapping[str, Any]) -> int:
+    """How many bytes the client sends, 0 where it sends no body; one in chunks must have been measured."""
+    return int(meta.get("CONTENT_LENGTH") or 0)
+
+
 def measure_chunked_body(request: HttpRequest, bytes_max: int) -> None:
     """Give a body that came in chunks, without a length, the length it has.
 
     Django takes a request without Content-Length for one without a body. At most one byte past the limit is read, so
-    that the parser sees that it was passed.
+    that the reader sees that it was passed.
+
+    Raises Malformed for any other coding, and for no bytes: a client without a body announces none, and chunks that
+    can't be read reach us as a body that ends before them. After the first byte it ends early, which is no JSON, or
+    had the whole object already.
     """
-    if "chunked" not in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
+    coding = request.META.get("HTTP_TRANSFER_ENCODING", "").strip().lower()
+    if not coding:
         return
+    if coding != "chunked":
+        raise Malformed("Transfer-Encoding can't be anything but chunked.")
     body = request.META["wsgi.input"].read(bytes_max + 1)
+    if not body:
+        raise Malformed("The body has no chunks that can be read.")
     request.META["CONTENT_LENGTH"] = str(len(body))
     request._stream = BytesIO(body)  # noqa: SLF001 - as Django's own test client does
+
+
+def raw_body(request: HttpRequest, bytes_max: int) -> bytes:
+    """The body as it was sent, of a request that no TenantView serves.
+
+    Raises Malformed, BodyTooLarge, and Unavailable where too many bodies are awaited.
+    """
+    measure_chunked_body(request, bytes_max)
+    return _read_within(request, request.META, bytes_max)
+
+
+def _read_within(stream: IO[bytes] | HttpRequest, meta: Mapping[str, Any], bytes_max: int) -> bytes:
+    if body_length(meta) > bytes_max:
+        raise BodyTooLarge(f"At most {bytes_max} bytes.")
+    body = stream.read(bytes_max + 1)
+    if len(body) > bytes_max:
+        raise BodyTooLarge(f"At most {bytes_max} bytes.")
+    return body
 
 
 class JSONRenderer(BaseRenderer):

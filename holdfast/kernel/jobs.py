@@ -5,7 +5,8 @@ commit, waits for nothing, and is given up where Redis does not answer.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import cache, partial
 from threading import Lock
@@ -23,6 +24,10 @@ logger = structlog.get_logger(__name__)
 FAILURE_KEPT_SECONDS = 7 * 24 * 3600
 # after Redis failed to answer, nobody asks it for so long
 GIVEN_UP_SECONDS = 5.0
+# enough jobs wait already: a queue that nobody works on must not grow
+WAITING_MAX = 20
+# a wake-up that was lost keeps others from being asked for no longer than this
+WAITING_MAX_SECONDS = 10
 
 _lock = Lock()
 _given_up_until = 0.0
@@ -38,6 +43,46 @@ def wake_at(moment: datetime, queue_name: str, function: str, *args: Any) -> Non
     # RQ keeps whole seconds and cuts off the rest: without one more, it would run too early and find nothing to do
     late = moment + timedelta(seconds=1)
     _after_commit(lambda: _queue(queue_name).enqueue_at(late, function, *args, **_KEPT))
+
+
+def wake_in(seconds: float, queue_name: str, function: str) -> None:
+    """Run `function` (a dotted path) on that queue so many seconds after the commit; 0 is at once."""
+
+    def enqueue() -> None:
+        queue = _queue(queue_name)
+        if seconds:
+            queue.enqueue_in(timedelta(seconds=seconds), function, **_KEPT)
+        else:
+            queue.enqueue(function, **_KEPT)
+
+    _after_commit(enqueue)
+
+
+def wake_once(queue_name: str, function: str, *args: Any) -> None:
+    """Run `function` (a dotted path) on that queue soon, unless the same wake-up waits there already, or many others.
+
+    Asked for at once, in a transaction or not. The job says `woken` with the same words as it begins: from then on it
+    may be asked for again.
+    """
+
+    def enqueue() -> None:
+        queue = _queue(queue_name)
+        if queue.count >= WAITING_MAX:
+            return
+        if redis_client().set(_waiting_key(function, args), 1, nx=True, ex=WAITING_MAX_SECONDS):
+            queue.enqueue(function, *args, **_KEPT)
+
+    _try(enqueue)
+
+
+def woken(function: str, *args: Any) -> None:
+    """The wake-up for this has arrived."""
+    with suppress(RedisError, OSError):
+        redis_client().delete(_waiting_key(function, args))
+
+
+def _waiting_key(function: str, args: Sequence[Any]) -> str:
+    return ":".join(["holdfast:waiting", function, *map(str, args)])
 
 
 _KEPT = {"result_ttl": 0, "failure_ttl": FAILURE_KEPT_SECONDS}

@@ -5,7 +5,7 @@ from inspect import cleandoc
 from typing import Any
 
 from drf_spectacular import openapi
-from drf_spectacular.utils import OpenApiParameter, inline_serializer
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, inline_serializer
 from rest_framework import serializers
 
 from holdfast.kernel.pagination import LIMIT_DEFAULT, LIMIT_MAX
@@ -61,6 +61,19 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     OpenApiParameter.HEADER,
     description="1 to 255 visible ASCII characters: the same request again gets the first answer again",
 )
+
+IDEMPOTENCY_KEY_REQUIRED = OpenApiParameter(
+    "Idempotency-Key",
+    {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]{1,255}$"},
+    OpenApiParameter.HEADER,
+    required=True,
+    description="1 to 255 visible ASCII characters, a new one for each thing you want: it is what a retry is known by",
+)
+
+
+def example(name: str, body: Mapping[str, Any]) -> OpenApiExample:
+    """A body that a call takes as it is, but for the ids in it. A page to try the call begins with its first."""
+    return OpenApiExample(name, dict(body), request_only=True)
 
 
 def answers(successes: Mapping[int, Any], *more_problems: int) -> dict[Any, Any]:

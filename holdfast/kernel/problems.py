@@ -51,7 +51,7 @@ def refusal_of(error: Exception) -> Refusal | None:
             return error
         case Http404():
             return NotFound()
-        case SuspiciousOperation():  # too many parameters, a foreign host
+        case SuspiciousOperation():  # too many parameters
             return Malformed("The request is malformed.")
         case exceptions.ValidationError():
             return Invalid(list(field_errors(error.detail)))

@@ -14,6 +14,9 @@ from holdfast.kernel.redis_client import redis_client
 
 logger = structlog.get_logger(__name__)
 PLAIN = "text/plain; charset=utf-8"
+ASK_AGAIN_SECONDS = 1
+# parts of which this process has told that they fail: a probe asks every few seconds, the log hears of changes
+_told: set[str] = set()
 
 
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -23,15 +26,23 @@ def healthz(request: HttpRequest) -> HttpResponse:
 def readyz(request: HttpRequest) -> HttpResponse:
     found = {name: _is_well(name, check) for name, check in CHECKS.items()}
     lines = "".join(f"{name}: {'ok' if well else 'failing'}\n" for name, well in found.items())
-    return HttpResponse(lines, status=200 if all(found.values()) else 503, content_type=PLAIN)
+    if all(found.values()):
+        return HttpResponse(lines, content_type=PLAIN)
+    return HttpResponse(lines, status=503, content_type=PLAIN, headers={"Retry-After": str(ASK_AGAIN_SECONDS)})
 
 
 def _is_well(name: str, check: Callable[[], bool]) -> bool:
     try:
-        return check()
-    except (DatabaseError, RedisError, OSError) as error:
-        logger.warning("not_ready", part=name, error=type(error).__name__)
-        return False
+        well, error = check(), ""
+    except (DatabaseError, RedisError, OSError) as fault:
+        well, error = False, type(fault).__name__
+    if error and name not in _told:
+        _told.add(name)
+        logger.warning("not_ready", part=name, error=error)
+    elif not error and name in _told:
+        _told.discard(name)
+        logger.warning("answers_again", part=name)
+    return well
 
 
 def _database_answers() -> bool:

@@ -1,5 +1,6 @@
 """Logs as data: one JSON object a line on standard error, with the request's id. Secrets are struck out by name."""
 
+import http
 import logging
 from collections.abc import MutableMapping
 from typing import Any
@@ -25,6 +26,11 @@ def strike_secrets(logger: Any, method: str, event: MutableMapping[str, Any]) ->
     return event
 
 
+def is_news(record: logging.LogRecord) -> bool:
+    """Whether Django's line about an answer says more than the answer: a 503 is one of ours, given on purpose."""
+    return getattr(record, "status_code", None) != http.HTTPStatus.SERVICE_UNAVAILABLE
+
+
 def configured(level: str = "INFO") -> dict[str, Any]:
     """Django's LOGGING; also sets structlog up, so that both write the same lines."""
     structlog.configure(
@@ -46,11 +52,14 @@ def configured(level: str = "INFO") -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": formatter},
+        "filters": {"news": {"()": "django.utils.log.CallbackFilter", "callback": is_news}},
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "json"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
             # what a client did wrong is answered to it; only faults of ours are news
-            "django.request": {"level": "ERROR"},
+            "django.request": {"level": "ERROR", "filters": ["news"]},
+            # it tells of every request and answer
+            "stripe": {"level": "WARNING"},
             "django": {"handlers": [], "level": level, "propagate": True},
         },
     }

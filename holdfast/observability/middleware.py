@@ -9,20 +9,26 @@ from django.conf import settings
 from django.contrib.auth.middleware import AuthenticationMiddleware
 from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.common import CommonMiddleware
 from django.middleware.csp import ContentSecurityPolicyMiddleware
 from django.middleware.csrf import CsrfViewMiddleware
 from django.middleware.security import SecurityMiddleware
+from django.template.loader import render_to_string
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from holdfast.kernel.awaited import known
+from holdfast.kernel.errors import Malformed, Unavailable
+from holdfast.kernel.http import body_length
 from holdfast.kernel.ids import new_id
 
 _SANE_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}", re.ASCII)
 _BODILESS = (204, 304)
-# whole paths too: /healthz and its like are for machines
-_MACHINE_PATHS = ("/v1/", "/healthz", "/readyz", "/metrics")
+# asked by machines that know an address and no name
+PROBES = ("/healthz", "/readyz", "/metrics")
+_MACHINE_PATHS = ("/v1/", *PROBES)
 
 
 def is_api_path(path: str) -> bool:
@@ -87,6 +93,29 @@ class BrowserCsrf(_ForBrowsers, CsrfViewMiddleware):
 
 class BrowserAuthentication(_ForBrowsers, AuthenticationMiddleware):
     pass
+
+
+class BrowserBodies:
+    """Reads a form before anything looks into it; put after authentication, for whoever is logged in is known.
+
+    The first to look is Django's check against forgery, where a refusal would be answered as a fault of ours.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.method == "POST" and body_length(request.META) and not is_api_path(request.path_info):
+            if request.user.is_authenticated:
+                known(request)
+            try:
+                request.body  # noqa: B018 - Django keeps it
+            except Malformed as refusal:
+                raise BadRequest(refusal.detail) from refusal
+            except Unavailable as refusal:
+                headers = {"Retry-After": str(refusal.retry_after_seconds)}
+                return HttpResponse(render_to_string("503.html"), status=refusal.status, headers=headers)
+        return self.get_response(request)
 
 
 class BrowserMessages(_ForBrowsers, MessageMiddleware):

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from holdfast.bench.database import bench_database
 from holdfast.bench.ground import standing
-from holdfast.bench.options import CONNECTIONS_MAX, ROUNDS_MAX, SECONDS_MAX, Options
+from holdfast.bench.options import CONNECTIONS_MAX, COUNT_MAX, ROUNDS_MAX, SECONDS_MAX, Options
 from holdfast.bench.processes import CantRun, stoppable
 from holdfast.bench.report import as_json, as_text, machine
 from holdfast.bench.scenarios import SCENARIOS
@@ -24,6 +24,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
+        parser.prog = "./hold bench"
         parser.add_argument("scenario", choices=list(SCENARIOS))
         parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
         parser.add_argument(
@@ -37,6 +38,9 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--rounds", type=_within(int, ROUNDS_MAX), default=USUAL.rounds, help="each arm has one load in each"
+        )
+        parser.add_argument(
+            "--count", type=_within(int, COUNT_MAX), help="messages that wait (deliveries, and for each of hanging)"
         )
         parser.add_argument("--peer", type=Path, help="the Express peer's folder (flash, hot, spread)")
         parser.add_argument("--floor", type=Path, help="the folder of pgbench files (hot, spread)")

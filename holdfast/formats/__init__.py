@@ -1,0 +1,1 @@
+"""How the admin writes what Django writes by itself; a folder for each language."""

@@ -35,14 +35,21 @@ class Action:
     READ = "read"
     MANAGE_EVENTS = "manage_events"
     RELEASE = "release"
+    REFUND = "refund"
+    REDEEM = "redeem"
     MANAGE_TEAM = "manage_team"
+    MANAGE_PAYMENTS = "manage_payments"
+    MANAGE_WEBHOOKS = "manage_webhooks"
 
 
+_MANAGING = frozenset(
+    {Action.READ, Action.MANAGE_EVENTS, Action.RELEASE, Action.REFUND, Action.REDEEM, Action.MANAGE_WEBHOOKS}
+)
 ALLOWED: Mapping[str, frozenset[str]] = {
-    Role.OWNER: frozenset({Action.READ, Action.MANAGE_EVENTS, Action.RELEASE, Action.MANAGE_TEAM}),
-    Role.MANAGER: frozenset({Action.READ, Action.MANAGE_EVENTS, Action.RELEASE}),
-    Role.SUPPORT: frozenset({Action.READ, Action.RELEASE}),
-    Role.SCANNER: frozenset(),
+    Role.OWNER: _MANAGING | {Action.MANAGE_TEAM, Action.MANAGE_PAYMENTS},
+    Role.MANAGER: _MANAGING,
+    Role.SUPPORT: frozenset({Action.READ, Action.RELEASE, Action.REDEEM}),
+    Role.SCANNER: frozenset({Action.REDEEM}),
     Role.VIEWER: frozenset({Action.READ}),
 }
 

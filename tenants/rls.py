@@ -1,7 +1,7 @@
-"""The second wall: row-level security and composite foreign keys, as one migration operation.
+"""The second wall: row-level security and composite foreign keys, as migration operations.
 
 `IsolateTenant` is put after the CreateModel of every table with a tenant. It needs no list of columns: the policies
-follow from the table, the foreign keys from the model.
+follow from the table, the foreign keys from the model. `TieReference` is put after the AddField of a later reference.
 """
 
 from typing import Any
@@ -61,6 +61,37 @@ class IsolateTenant(Operation):
 
     def describe(self) -> str:
         return f"Isolate the tenants of {self.model}"
+
+
+class TieReference(Operation):
+    """Tie a reference that was added to an isolated table later: the same composite foreign key."""
+
+    reversible = True
+    category = OperationCategory.SQL
+
+    def __init__(self, model: str, field: str) -> None:
+        self.model = model
+        self.field = field
+
+    def state_forwards(self, app_label: str, state: ProjectState) -> None:
+        pass
+
+    def database_forwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        model = to_state.apps.get_model(app_label, self.model)
+        schema_editor.execute(_composite_foreign_key(model, model._meta.get_field(self.field), schema_editor))
+
+    def database_backwards(
+        self, app_label: str, schema_editor: BaseDatabaseSchemaEditor, from_state: ProjectState, to_state: ProjectState
+    ) -> None:
+        model = from_state.apps.get_model(app_label, self.model)
+        table = schema_editor.quote_name(model._meta.db_table)
+        name = schema_editor.quote_name(_constraint_name(model, model._meta.get_field(self.field)))
+        schema_editor.execute(f"ALTER TABLE {table} DROP CONSTRAINT {name}")
+
+    def describe(self) -> str:
+        return f"Tie {self.field} of {self.model} to its tenant"
 
 
 def _references(model: type[models.Model]) -> "list[models.ForeignKey[Any, Any]]":

@@ -40,6 +40,15 @@ def hold_name(name: bytes) -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
 
 
+def is_held(name: bytes) -> bool:
+    """Whether another transaction holds a name now; where none does, the running one does from here on."""
+    (number,) = lock_numbers([name])
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT NOT pg_try_advisory_xact_lock(%s)", [number])
+        (held,) = cursor.fetchone()
+    return bool(held)
+
+
 class NameTaken(RuntimeError):
     """Another transaction holds one of the names, and did not end while this one waited."""
 

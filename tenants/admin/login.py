@@ -18,6 +18,10 @@ from tenants.models import User
 class LoginForm(AuthenticationForm):  # type: ignore[misc]
     """Login and password of a person who has something to see."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = "Login"
+
     def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
         """Raises ValidationError for a login that is switched off or belongs to no tenant."""
         if not user.is_active:

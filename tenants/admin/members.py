@@ -19,7 +19,7 @@ from tenants.scope import current_tenant_id
 
 ROLES = {
     Role.OWNER: "Owner: everything, with members and API keys",
-    Role.MANAGER: "Manager: events, units and holds",
+    Role.MANAGER: "Manager: events, units, holds, orders and webhooks",
     Role.SUPPORT: "Support: looks, and releases holds",
     Role.SCANNER: "Scanner: checks tickets at the door",
     Role.VIEWER: "Viewer: looks",
@@ -87,6 +87,10 @@ class MemberAdmin(TenantAdmin):
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         return [(None, {"fields": ["role"] if obj else ["login", "role"]})]
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        context = {"title": self.sidebar_title, **(extra_context or {})}
+        return super().changelist_view(request, context)  # type: ignore[no-any-return]
 
     @display(description="Login", ordering="user__username")
     def login(self, membership: Membership) -> str:

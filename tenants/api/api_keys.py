@@ -37,7 +37,7 @@ class ApiKeyShown(serializers.Serializer[Any]):
 
 
 class ApiKeyWithSecret(ApiKeyShown):
-    secret = serializers.CharField(help_text="The whole key. Shown this once.")
+    secret = serializers.CharField(allow_null=True, help_text="The whole key. Shown this once, and null in a replay.")
 
 
 def represent(row: ApiKey) -> dict[str, Any]:

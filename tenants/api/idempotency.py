@@ -2,30 +2,38 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Concatenate
 from uuid import UUID
 
 import orjson
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from holdfast.kernel.errors import IdempotencyInFlight, IdempotencyKeyInvalid, IdempotencyKeyMissing, Malformed, Refusal
 from holdfast.kernel.problems import PROBLEM_MEDIA_TYPE
-from tenants.idempotency import Claim, StoredAnswer, store_answers, stored_answers
+from tenants.idempotency import Claim, KeptAnswer, store_answers, stored_answers
 from tenants.scope import NameTaken, tenant_transaction
 
 _KEY = re.compile(r"[!-~]{1,255}", re.ASCII)
 _FIRST_ERROR = 400
 
 
-def claim_of(request: Request, *, principal_id: UUID, required: bool = False) -> Claim | None:
-    """The request's claim, None without a key. Raises IdempotencyKeyMissing, IdempotencyKeyInvalid."""
+def required_claim_of(request: Request, *, principal_id: UUID) -> Claim:
+    """The request's claim. Raises IdempotencyKeyMissing, IdempotencyKeyInvalid."""
+    claim = claim_of(request, principal_id=principal_id)
+    if claim is None:
+        raise IdempotencyKeyMissing
+    return claim
+
+
+def claim_of(request: Request, *, principal_id: UUID) -> Claim | None:
+    """The request's claim, None without a key. Raises IdempotencyKeyInvalid."""
     key = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
-        if required:
-            raise IdempotencyKeyMissing
         return None
     if not _KEY.fullmatch(key):
         raise IdempotencyKeyInvalid
@@ -42,13 +50,31 @@ def _fingerprint(request: Request) -> bytes:
         raise Malformed("The body is nested too deeply.") from error
 
 
-def replayed(request: Request, answer: StoredAnswer) -> Response:
+def replayed(request: Request, answer: KeptAnswer) -> Response:
     """The first answer again, and said to be that. A problem names the request that asks now."""
     headers = {"Idempotency-Replayed": "true"}
     if answer.status < _FIRST_ERROR:
         return Response(answer.body, status=answer.status, headers=headers)
     body = {**answer.body, "request_id": getattr(request, "request_id", None)}
     return Response(body, status=answer.status, headers=headers, content_type=PROBLEM_MEDIA_TYPE)
+
+
+@contextmanager
+def judged_before_its_key(claim: Claim | None, tenant_id: UUID) -> Iterator[None]:
+    """For a call that judges its body before it looks its key up, which then costs a good request no statement.
+
+    What the block refuses is raised as it is, unless the key was used for another request: then that comes first, as it
+    does under `once`. Raises IdempotencyKeyReused.
+    """
+    try:
+        yield
+    except (Refusal, ValidationError):
+        if claim is not None:
+            with tenant_transaction(tenant_id):
+                stored = stored_answers([claim]).get(claim.name)
+            if stored is not None:
+                stored.refuse_another(claim)
+        raise
 
 
 def once[**P](method: Callable[Concatenate[Any, Request, P], Response]) -> Callable[..., Response]:

@@ -10,9 +10,10 @@ from rest_framework.request import Request
 from rest_framework.serializers import BaseSerializer
 from rest_framework.views import APIView
 
+from holdfast.kernel.awaited import known
 from holdfast.kernel.errors import Malformed
 from holdfast.kernel.fields import StrictSerializer
-from holdfast.kernel.http import measure_chunked_body
+from holdfast.kernel.http import body_length, measure_chunked_body
 from tenants.actor import act_as, acting_as
 from tenants.api import security
 from tenants.authentication import ApiKeyAuthentication, Principal
@@ -46,7 +47,8 @@ class TenantView(APIView):
         super().initial(request, *args, **kwargs)
         act_as(self.principal.name)
         # only now, for a body that is slow to come keeps a thread waiting: not for strangers
-        measure_chunked_body(request._request, self.body_bytes_max)  # noqa: SLF001 - DRF has no other door to it
+        known(request._request)  # noqa: SLF001 - DRF has no other door to it
+        measure_chunked_body(request._request, self.body_bytes_max)  # noqa: SLF001
 
     @property
     def principal(self) -> Principal:
@@ -81,4 +83,4 @@ class TenantView(APIView):
 
 def has_body(request: Request) -> bool:
     """Whether the client sent a body at all."""
-    return (request.META.get("CONTENT_LENGTH") or "0") != "0"
+    return body_length(request.META) > 0

@@ -1,7 +1,9 @@
-"""Tenants: create."""
+"""Tenants: create. What other apps give a new tenant are steps, named in the settings."""
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
+from django.utils.module_loading import import_string
 
 from holdfast.kernel.db.errors import constraint_name
 from tenants.errors import BadTenant, SlugTaken
@@ -21,6 +23,8 @@ def create_tenant(*, slug: str, name: str = "") -> tuple[Tenant, ApiKey, str]:
         with tenant_transaction(tenant.id):
             tenant.save(force_insert=True)
             api_key, text = create_api_key(tenant_id=tenant.id, name="First key", scopes=[Scope.ADMIN])
+            for step in settings.NEW_TENANT_STEPS:
+                import_string(step)(tenant.id)
     except IntegrityError as error:
         if constraint_name(error) != "tenant_slug_is_unique":
             raise

@@ -17,6 +17,7 @@ from reservations.locks import lock_lapsed_holds, lock_units
 from reservations.messages import hold_fact
 from reservations.models import Hold, HoldStatus, Unit, UnitStatus
 from reservations.queries.holds import LAPSED
+from reservations.unpaid import fail_unpaid_orders
 from tenants.actor import acting_as
 from tenants.scope import tenant_transaction
 from webhooks.outbox import publish
@@ -35,15 +36,21 @@ def expire_lapsed_holds(wanted: Q, *, count_max: int | None = None) -> int:
     if not lapsed:
         return 0
     ids = [hold.id for hold in lapsed]
-    units = [unit.id for unit in lock_units(Q(hold_id__in=ids))]
+    free_units(ids)
     Hold.objects.filter(id__in=ids, status=HoldStatus.ACTIVE).update(status=HoldStatus.EXPIRED, ended_at=Now())
-    Unit.objects.filter(id__in=units, hold_id__in=ids).update(status=UnitStatus.AVAILABLE, hold=None)
     now = database_now()
     for hold in lapsed:
         hold.status = HoldStatus.EXPIRED
     with acting_as("expiry"):  # it was time, and not the buyer whose call came upon it
-        publish([hold_fact("hold.expired", hold, now) for hold in lapsed])
+        orders = fail_unpaid_orders(ids)
+        publish([hold_fact("hold.expired", hold, now, orders.get(hold.id)) for hold in lapsed])
     return len(lapsed)
+
+
+def free_units(hold_ids: Sequence[UUID]) -> None:
+    """Give back what these holds have; the holds are locked."""
+    units = [unit.id for unit in lock_units(Q(hold_id__in=hold_ids))]
+    Unit.objects.filter(id__in=units, hold_id__in=hold_ids).update(status=UnitStatus.AVAILABLE, hold=None)
 
 
 def refuse_ending(units: Collection[Unit]) -> None:

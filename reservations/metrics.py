@@ -1,4 +1,4 @@
-"""Metrics of the holds and of the promises made of them, read when they are asked for."""
+"""Metrics of holds, of money, and of the promises made of them, read when they are asked for."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,10 @@ from prometheus_client.metrics_core import Metric
 
 from holdfast.kernel.clock import Now
 from reservations.invariants.watch import last_look
-from reservations.models import Hold, HoldStatus
+from reservations.models import Difference, Hold, HoldStatus, Payment, PaymentStatus, ProviderCallback, Refund
+from reservations.models.payment import OPEN
+
+_OPEN = Q(look_at__isnull=False)
 
 
 def hold_metrics() -> Iterator[Metric]:
@@ -37,4 +40,39 @@ def invariant_metrics() -> Iterator[Metric]:
     for name, count in look["breaches"].items():
         broken.add_metric([name], count)
     yield broken
-    yield GaugeMetricFamily("holdfast_invariants_looked_at_seconds", "Unix time of the last look.", look["at"])
+    yield GaugeMetricFamily(
+        "holdfast_invariants_looked_at_timestamp_seconds", "Unix time of the last look.", look["at"]
+    )
+
+
+def payment_metrics() -> Iterator[Metric]:
+    """Money that is under way, and what waits for a person. Each count is read by an index of its own.
+
+    Raises DatabaseError.
+    """
+    counts = dict(Payment.everywhere.filter(_OPEN).values_list("status").annotate(Count("id")))
+    by_status = GaugeMetricFamily("holdfast_open_payments", "Payments that are under way.", labels=["status"])
+    for status in OPEN:
+        by_status.add_metric([status], counts.get(status, 0))
+    yield by_status
+    yield GaugeMetricFamily(
+        "holdfast_payments_lag_seconds",
+        "How late the oldest look at a payment, refund or callback is.",
+        max(_lag_seconds(model) for model in (Payment, Refund, ProviderCallback)),
+    )
+    reviewed = Payment.everywhere.filter(status=PaymentStatus.NEEDS_REVIEW).count()
+    yield GaugeMetricFamily("holdfast_payments_under_review", "Payments that wait for a person.", reviewed)
+    pending = Refund.everywhere.filter(_OPEN).count()
+    yield GaugeMetricFamily("holdfast_pending_refunds", "Refunds whose money is under way.", pending)
+    unprocessed = ProviderCallback.everywhere.filter(_OPEN).count()
+    yield GaugeMetricFamily(
+        "holdfast_unprocessed_callbacks", "Callbacks that are still to be looked into.", unprocessed
+    )
+    differing = Difference.everywhere.filter(resolved_at=None).count()
+    yield GaugeMetricFamily("holdfast_open_differences", "What reconciliation found, and is not gone.", differing)
+
+
+def _lag_seconds(model: type[Payment | Refund | ProviderCallback]) -> float:
+    """How long ago the oldest row that is due should have been looked at."""
+    lag = model.everywhere.filter(look_at__lte=Now()).aggregate(lag=Max(Now() - F("look_at")))["lag"]
+    return float(lag.total_seconds()) if lag else 0.0

@@ -29,7 +29,8 @@ def add_units(page: Any, request: HttpRequest, object_id: str) -> HttpResponse:
     form = FORMS[event.kind](event, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid() and "_preview" not in request.POST and _make(form, event):
         page.log_change(request, event, f"Added {len(form.units)} units.")
-        messages.success(request, f"{len(form.units):,} units were added to {event.name}.")
+        added = "1 unit was" if len(form.units) == 1 else f"{len(form.units):,} units were"
+        messages.success(request, f"{added} added to {event.name}.")
         return redirect(f"{reverse('admin:reservations_unit_changelist')}?event={event.id}")
     context = {
         **page.admin_site.each_context(request),

@@ -9,17 +9,24 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.http import QueryDict
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminTextInputWidget
 
+from holdfast.kernel.fields import MOMENT_MAX, MOMENT_MIN
 from reservations.admin import seats, slots
-from reservations.admin.fields import PriceField, TextField
+from reservations.admin.fields import PriceField
 from reservations.models import Event, EventKind, Unit
 from reservations.operations.units import NewUnit
+from tenants.admin.fields import TextField
 
 NUMBER_MAX = 100_000
 MINUTES_MAX = 24 * 60
 SIDE_BY_SIDE_MAX = 500
+# days that begin and end at moments which the API takes, in every zone: no zone is a day away from UTC
+DAY_MIN = MOMENT_MIN.date() + timedelta(days=1)
+DAY_MAX = MOMENT_MAX.date() - timedelta(days=2)
+OUT_OF_RANGE = f"Must lie between {DAY_MIN} and {DAY_MAX}."
 
 
 def _number(low: int, high: int, **kwargs: Any) -> forms.IntegerField:
@@ -27,7 +34,8 @@ def _number(low: int, high: int, **kwargs: Any) -> forms.IntegerField:
 
 
 def _day(label: str) -> forms.DateField:
-    return forms.DateField(label=label, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}))
+    bounds = [MinValueValidator(DAY_MIN, OUT_OF_RANGE), MaxValueValidator(DAY_MAX, OUT_OF_RANGE)]
+    return forms.DateField(label=label, validators=bounds, widget=UnfoldAdminTextInputWidget(attrs={"type": "date"}))
 
 
 def _time(label: str, help_text: str = "") -> forms.TimeField:

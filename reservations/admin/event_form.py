@@ -10,7 +10,6 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from unfold.widgets import UnfoldAdminIntegerFieldWidget, UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from holdfast.kernel.money import EXPONENTS
-from reservations.admin.fields import TextField
 from reservations.models import Event, EventKind, EventStatus, Unit, UnitStatus
 from reservations.models.event import (
     HOLD_EXTENSIONS_MAX,
@@ -21,12 +20,20 @@ from reservations.models.event import (
 )
 from reservations.operations.events import change_event, create_event
 from tenants.admin.base import OperationForm
+from tenants.admin.fields import TextField
 from tenants.admin.wall_time import WallTimeField, instant, on_the_wall
 
 TIMES = ("starts_at", "ends_at", "sales_open_at", "sales_close_at")
 CURRENCIES = sorted(EXPONENTS)
 # the last two are whatever the machine is set to, and nothing at all
 ZONES = sorted(available_timezones() - {"localtime", "Factory"})
+
+LIMIT_LABELS = {
+    "hold_ttl_seconds": "A hold lasts (seconds)",
+    "hold_extensions_max": "Extensions of a hold",
+    "units_per_hold_max": "Units per hold",
+    "units_per_customer_max": "Units per customer",
+}
 
 
 def _choice(names: list[str], **kwargs: Any) -> forms.ChoiceField:
@@ -56,17 +63,22 @@ class EventForm(OperationForm):
         HOLD_TTL_SECONDS_MIN,
         HOLD_TTL_SECONDS_MAX,
         initial=600,
-        label="A hold lasts (seconds)",
+        label=LIMIT_LABELS["hold_ttl_seconds"],
         help_text=f"{HOLD_TTL_SECONDS_MIN} to {HOLD_TTL_SECONDS_MAX}; 600 is ten minutes.",
     )
-    hold_extensions_max = _whole(0, HOLD_EXTENSIONS_MAX, initial=2, label="Extensions of a hold")
-    units_per_hold_max = _whole(1, UNITS_PER_HOLD_MAX, initial=10, label="Units per hold")
+    hold_extensions_max = _whole(0, HOLD_EXTENSIONS_MAX, initial=2, label=LIMIT_LABELS["hold_extensions_max"])
+    units_per_hold_max = _whole(1, UNITS_PER_HOLD_MAX, initial=10, label=LIMIT_LABELS["units_per_hold_max"])
     units_per_customer_max = _whole(
-        1, UNITS_PER_CUSTOMER_MAX, required=False, label="Units per customer", help_text="Left empty: no limit."
+        1,
+        UNITS_PER_CUSTOMER_MAX,
+        required=False,
+        label=LIMIT_LABELS["units_per_customer_max"],
+        help_text="Left empty: no limit.",
     )
 
     class Meta:
         model = Event
+        labels = {**LIMIT_LABELS, "timezone": "Time zone"}  # of the same where it is only read
         fields = [
             *("name", "slug", "kind", "currency", "timezone", *TIMES),
             *("hold_ttl_seconds", "hold_extensions_max", "units_per_hold_max", "units_per_customer_max"),

@@ -18,7 +18,7 @@ from holdfast.kernel.errors import Conflict, Refusal
 from reservations.admin.add_units import add_units
 from reservations.admin.event_form import EventForm
 from reservations.admin.timeline import timeline_of
-from reservations.models import Event, PausedReason, Unit, UnitStatus
+from reservations.models import Event, EventStatus, PausedReason, Unit, UnitStatus
 from reservations.models.event import EVENT_MOVES
 from reservations.operations.event_deletion import delete_event
 from reservations.operations.events import close_event, pause_event, publish_event, resume_event
@@ -205,6 +205,7 @@ class EventAdmin(TenantAdmin):
             context["object_summary"] = " · ".join([_state(obj), *parts])
             context["object_warning"] = WARNING if obj.paused_reason == PausedReason.INVARIANT else ""
             context["timeline"] = timeline_of(obj.id, obj.timezone)
+            context["show_delete"] = obj.status == EventStatus.DRAFT  # anything else would be refused, once it was sure
             context["object_links"] = self._links(request, obj)
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 

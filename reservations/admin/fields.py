@@ -1,27 +1,12 @@
-"""Form fields: plain text and prices."""
+"""Form fields: prices."""
 
-import re
 from decimal import Decimal
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
-from unfold.widgets import UnfoldAdminDecimalFieldWidget, UnfoldAdminTextInputWidget
+from unfold.widgets import UnfoldAdminDecimalFieldWidget
 
 from holdfast.kernel.money import AMOUNT_MAX, EXPONENTS
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-
-
-class TextField(forms.CharField):
-    """One line of text, trimmed, without control characters; as the API takes it."""
-
-    widget = UnfoldAdminTextInputWidget
-
-    def validate(self, value: str) -> None:
-        super().validate(value)
-        if _CONTROL.search(value):
-            raise ValidationError("Control characters are not allowed.", code="control_characters")
 
 
 class PriceField(forms.DecimalField):

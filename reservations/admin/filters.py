@@ -1,4 +1,4 @@
-"""Filters of lists: by event, by section, and by the state that every reader must see."""
+"""Filters of lists: by event, by section, by the state that every reader must see, and of what needs a look."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from reservations.models import Event, HoldStatus, Unit, UnitStatus
 from reservations.queries import holds, units
+from reservations.queries.stuck import stuck_order_ids
 
 CHOICES_MAX = 200
 
@@ -90,3 +91,34 @@ class HoldStateFilter(SimpleListFilter):
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
         return queryset.filter(holds.having_status(state)) if (state := self.value()) else queryset
+
+
+def asks_for_stuck(request: HttpRequest) -> bool:
+    """Whether the list is that of stuck orders."""
+    return bool(request.GET.get(StuckFilter.parameter_name))
+
+
+class StuckFilter(SimpleListFilter):
+    """Orders whose money has been under way for too long, or waits for a person."""
+
+    title = "what needs a look"
+    parameter_name = "stuck"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Stuck")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(id__in=stuck_order_ids()) if self.value() else queryset
+
+
+class ResolvedFilter(SimpleListFilter):
+    """Differences that are open, or gone."""
+
+    title = "state"
+    parameter_name = "state"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("open", "Open"), ("resolved", "Resolved")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(resolved_at__isnull=self.value() == "open") if self.value() else queryset

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from django.contrib.admin import action, display
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.urls import URLPattern, path
+from django.urls import URLPattern, path, reverse
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
@@ -16,7 +16,7 @@ from reservations.admin.filters import EventFilter, HoldStateFilter
 from reservations.admin.timeline import timeline_of
 from reservations.models import Hold, HoldStatus
 from reservations.queries.holds import holds_now
-from tenants.admin.base import BOTH_PAGES, TenantAdmin, badge
+from tenants.admin.base import BOTH_PAGES, ReadOnlyAdmin, badge
 from tenants.admin.tenancy import role_of
 from tenants.admin.wall_time import shown
 from tenants.permissions import Action, role_may
@@ -25,7 +25,7 @@ LABELS_SHOWN = 6
 STATES = {"active": "success", "converted": "info", "released": "warning", "expired": "danger"}
 
 
-class HoldAdmin(TenantAdmin):
+class HoldAdmin(ReadOnlyAdmin):
     """A list and a page; all that can be done here is to release a hold."""
 
     icon = "timer"
@@ -49,15 +49,6 @@ class HoldAdmin(TenantAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return holds_now()
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
     def has_release_permission(self, request: HttpRequest) -> bool:
         return role_may(role_of(request), Action.RELEASE)
 
@@ -76,6 +67,7 @@ class HoldAdmin(TenantAdmin):
     ) -> HttpResponse:
         if obj is not None:
             context["timeline"] = timeline_of(obj.id, obj.event.timezone)
+            context["object_links"] = _links(obj)
         return super().render_change_form(request, context, *args, obj=obj, **kwargs)
 
     def get_search_results(
@@ -87,9 +79,7 @@ class HoldAdmin(TenantAdmin):
 
     @display(description="Units")
     def labels(self, hold: Hold) -> str:
-        names = _labels(hold)
-        more = f" and {len(names) - LABELS_SHOWN} more" if len(names) > LABELS_SHOWN else ""
-        return ", ".join(names[:LABELS_SHOWN]) + more
+        return labels_in_short(hold)
 
     @display(description="Units")
     def all_labels(self, hold: Hold) -> SafeString:
@@ -125,6 +115,19 @@ class HoldAdmin(TenantAdmin):
         """When it ended; one that has lapsed did so at its end, whenever that is written down."""
         ended_at = hold.expires_at if self.state(hold) == HoldStatus.EXPIRED else hold.ended_at
         return shown(ended_at, ZoneInfo(hold.event.timezone))
+
+
+def _links(hold: Any) -> list[tuple[str, str]]:
+    if hold.order_now is None:
+        return []
+    return [("Order", reverse("admin:reservations_order_change", args=[hold.order_now]))]
+
+
+def labels_in_short(hold: Hold) -> str:
+    """The first few of its units, and how many more there are."""
+    names = _labels(hold)
+    more = f" and {len(names) - LABELS_SHOWN} more" if len(names) > LABELS_SHOWN else ""
+    return ", ".join(names[:LABELS_SHOWN]) + more
 
 
 def _labels(hold: Hold) -> list[str]:

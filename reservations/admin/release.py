@@ -14,11 +14,11 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from holdfast.kernel.errors import Conflict, Refusal
-from reservations.admin.fields import TextField
 from reservations.locks import lock_hold, lock_units
 from reservations.models import Hold, HoldStatus
 from reservations.operations.holds import release_hold
 from reservations.queries.holds import holds_now
+from tenants.admin.fields import TextField
 from tenants.scope import current_tenant_id
 
 RELEASED_MAX = 100

@@ -1,8 +1,8 @@
 """Appointment slots: days, opening times and a length, as real instants of a zone. Reads no row.
 
 A day's slots follow each other in real time, from the first instant of its opening time to the last of its closing
-time. So a change of the clocks makes no slot in the hour that is skipped, makes two sets in the hour that comes twice,
-and never lets two slots overlap.
+time, and end before the next day begins, which it does at the first of two midnights. So a change of the clocks makes
+no slot in the hour that is skipped, makes two sets in the hour that comes twice, and never lets two slots overlap.
 """
 
 from collections.abc import Iterator
@@ -33,8 +33,9 @@ class Timetable:
         for number in range((self.last_day - self.first_day).days + 1):
             day = self.first_day + timedelta(days=number)
             begins = edge(datetime.combine(day, self.opens), self.zone, fold=0)
-            closing_day = day if self.closes > self.opens else day + timedelta(days=1)
-            closes = edge(datetime.combine(closing_day, self.closes), self.zone, fold=1)
+            closes = edge(datetime.combine(day + timedelta(days=1), time()), self.zone, fold=0)
+            if self.closes > self.opens:
+                closes = min(closes, edge(datetime.combine(day, self.closes), self.zone, fold=1))
             while begins + self.length <= closes:
                 yield begins
                 begins += self.length + self.gap

@@ -1,4 +1,4 @@
-"""What happened to an event or a hold, as the outbox was told: what, when and by whom."""
+"""What happened to an event, a hold or a ticket, as the outbox was told: what, when and by whom."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +25,15 @@ WORDS = {
     "event.paused": "Paused",
     "event.resumed": "Resumed",
     "event.closed": "Closed",
+    "ticket.issued": "Issued",
+    "ticket.redeemed": "Let in",
+    "ticket.voided": "Refunded",
+    "order.confirmed": "Confirmed",
+    "order.failed": "Failed",
+    "order.cancelled": "Cancelled",
+    "order.partially_refunded": "Some of it is refunded",
+    "order.refunded": "All of it is refunded",
+    "payment.needs_review": "Under review",
 }
 
 
@@ -66,4 +75,8 @@ def _more(message_type: str, data: Mapping[str, Any], zone: ZoneInfo) -> str:
             return data.get("release_reason") or ""
         case "event.paused" if data.get("paused_reason") == PausedReason.INVARIANT:
             return CHECK_FAILED
+        case "ticket.issued" if data.get("serial", 1) > 1:
+            return "a new code, and all earlier ones are worthless"
+        case "ticket.redeemed":
+            return data.get("gate") or ""
     return ""

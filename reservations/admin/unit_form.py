@@ -7,10 +7,11 @@ from zoneinfo import ZoneInfo
 from django.core.exceptions import ValidationError
 
 from holdfast.kernel.errors import Conflict
-from reservations.admin.fields import PriceField, TextField
+from reservations.admin.fields import PriceField
 from reservations.models import Unit
 from reservations.operations.unit_changes import change_unit
 from tenants.admin.base import OperationForm
+from tenants.admin.fields import TextField
 from tenants.admin.wall_time import WallTimeField, instant, on_the_wall
 
 TIMES = ("starts_at", "ends_at")

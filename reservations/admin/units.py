@@ -88,12 +88,12 @@ class UnitAdmin(TenantAdmin):
     @action(permissions=["change"], description="Block")
     def block(self, request: HttpRequest, queryset: QuerySet[Unit]) -> None:
         changed = block_units(**self._selected(request, queryset))
-        self.message_user(request, f"{changed:,} units were blocked.")
+        self.message_user(request, f"{changed:,} {'unit was' if changed == 1 else 'units were'} blocked.")
 
     @action(permissions=["change"], description="Unblock")
     def unblock(self, request: HttpRequest, queryset: QuerySet[Unit]) -> None:
         changed = unblock_units(**self._selected(request, queryset))
-        self.message_user(request, f"{changed:,} units are for sale again.")
+        self.message_user(request, f"{changed:,} {'unit is' if changed == 1 else 'units are'} for sale again.")
 
     def _selected(self, request: HttpRequest, queryset: QuerySet[Unit]) -> dict[str, Any]:
         """What the operations are asked for. Raises Conflict for too many."""

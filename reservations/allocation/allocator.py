@@ -12,10 +12,10 @@ from uuid import UUID
 from django.db import DatabaseError
 
 from holdfast.kernel.db.errors import CONTENTION, RETRYABLE, sqlstate
-from holdfast.kernel.errors import Contention, IdempotencyInFlight
+from holdfast.kernel.errors import Contention, IdempotencyInFlight, Refusal
 from reservations.allocation.attempt import GuardFailed, attempt
 from reservations.allocation.requests import Contended, HoldRequest, Outcome, Refused
-from tenants.scope import NameTaken, tenant_transaction
+from tenants.scope import NameTaken, is_held, tenant_transaction
 
 # a transaction that lost a deadlock or waited too long for a lock
 TRANSACTION_RETRIES_MAX = 3
@@ -58,10 +58,19 @@ def _each_answered(tenant_id: UUID, requests: Sequence[HoldRequest], deadline: f
         if isinstance(error, GuardFailed):
             return [Contended()]
         if isinstance(error, NameTaken):
-            return [Refused(IdempotencyInFlight() if requests[0].claim else Contention())]
+            return [Refused(_name_refusal(tenant_id, requests[0]))]
         if sqlstate(error) in CONTENTION:
             return [Refused(Contention())]
         raise
+
+
+def _name_refusal(tenant_id: UUID, request: HoldRequest) -> Refusal:
+    """What a request is told that waited for its names in vain: only its key says that the same request still runs."""
+    if request.claim is not None:
+        with tenant_transaction(tenant_id):
+            if is_held(request.claim.lock_name):
+                return IdempotencyInFlight()
+    return Contention()
 
 
 def _committed(tenant_id: UUID, requests: Sequence[HoldRequest], deadline: float) -> list[Outcome]:

@@ -17,7 +17,7 @@ from reservations.expiry import refuse_ending, wake_at_the_end
 from reservations.messages import hold_fact
 from reservations.models import Hold, Unit, UnitStatus
 from reservations.queries.holds import LAPSED, hold_json, item_json
-from tenants.idempotency import Claim, StoredAnswer, store_answers
+from tenants.idempotency import Claim, KeptAnswer, store_answers
 from webhooks.outbox import publish
 
 
@@ -154,7 +154,7 @@ def _outcome(batch: Batch, index: int) -> Outcome:
         return Refused(IdempotencyKeyReused())
     match batch.outcomes[first]:
         case Granted() as granted:
-            return Replayed(StoredAnswer(claim.fingerprint, 201, granted.body))
+            return Replayed(KeptAnswer(201, granted.body))
         case Refused(refusal) if refusal.stored:
-            return Replayed(StoredAnswer(claim.fingerprint, refusal.status, refusal.document()))
+            return Replayed(KeptAnswer(refusal.status, refusal.document()))
     return Contended()

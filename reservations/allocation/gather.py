@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, Sum
+from django.db.models import F, Q, Sum
 
 from holdfast.kernel.clock import Now
 from holdfast.kernel.errors import Refusal
@@ -125,6 +125,6 @@ def _in_use(batch: Batch, requests: Sequence[HoldRequest]) -> dict[object, int]:
             customer_key__in={allowance.customer_key for allowance in allowances},
         )
         .values_list("event_id", "customer_key")
-        .annotate(Sum("quantity"))
+        .annotate(in_use=Sum(F("quantity") - F("returned")))
     )
     return {Allowance(event_id, bytes(key)): total for event_id, key, total in rows}

@@ -10,7 +10,7 @@ from django.db.models import Q
 from holdfast.kernel.errors import Refusal
 from reservations.customers import allowance_lock_name, customer_key
 from reservations.models import Hold
-from tenants.idempotency import Claim, StoredAnswer
+from tenants.idempotency import Claim, KeptAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Refused:
 class Replayed:
     """The first answer to the same request."""
 
-    answer: StoredAnswer
+    answer: KeptAnswer
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 
 from holdfast.kernel.fields import MomentField, StrictIntegerField, StrictSerializer, TextField
 from holdfast.kernel.money import EXPONENTS
-from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of
+from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, example, page_of
 from holdfast.kernel.pagination import page
 from reservations.api.shown import AvailabilityShown, EventShown
 from reservations.models import Event, EventKind
@@ -90,6 +90,16 @@ class EventBody(StrictSerializer):
     )
 
 
+EXAMPLE = {
+    "slug": "open-studio",
+    "name": "Open studio",
+    "kind": "seats",
+    "currency": "EUR",
+    "timezone": "Europe/Berlin",
+    "hold_ttl_seconds": 600,
+}
+
+
 class Events(TenantView):
     scopes = ("events",)
 
@@ -106,6 +116,7 @@ class Events(TenantView):
         operation_id="create_event",
         parameters=[IDEMPOTENCY_KEY],
         request=EventBody,
+        examples=[example("Seats", EXAMPLE)],
         responses=answers({201: EventShown}),
     )
     @once

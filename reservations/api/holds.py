@@ -18,7 +18,7 @@ from holdfast.kernel.fields import (
     StrictSerializer,
     TextField,
 )
-from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of, text_filter
+from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, example, page_of, text_filter
 from holdfast.kernel.pagination import page
 from holdfast.kernel.parameters import choice_parameter, id_parameter, text_parameter
 from reservations.allocation.allocator import allocate
@@ -29,8 +29,9 @@ from reservations.models import Hold, HoldStatus, Unit
 from reservations.models.event import HOLD_TTL_SECONDS_MAX, HOLD_TTL_SECONDS_MIN, UNITS_PER_HOLD_MAX
 from reservations.operations.holds import extend_hold, release_hold
 from reservations.queries.holds import get_hold, having_status, hold_json, holds_now
-from tenants.api.idempotency import claim_of, once, replayed
+from tenants.api.idempotency import claim_of, judged_before_its_key, once, replayed
 from tenants.api.views import TenantView
+from tenants.idempotency import Claim
 from tenants.scope import tenant_transaction
 
 WAYS_TO_CHOOSE = ("units", "labels", "quantity")
@@ -90,7 +91,7 @@ def _refuse_repeats(way: str, names: Any) -> None:
         raise Invalid(faults)
 
 
-def _hold_request(request: Request, body: dict[str, Any], principal_id: UUID) -> HoldRequest:
+def _hold_request(body: dict[str, Any], claim: Claim | None) -> HoldRequest:
     return HoldRequest(
         event_id=body["event"],
         customer=body["customer"],
@@ -100,8 +101,12 @@ def _hold_request(request: Request, body: dict[str, Any], principal_id: UUID) ->
         section=body.get("section"),
         ttl_seconds=body.get("ttl_seconds"),
         metadata=body.get("metadata", {}),
-        claim=claim_of(request, principal_id=principal_id),
+        claim=claim,
     )
+
+
+# the event's id is to be put in
+_ASKED = {"event": "00000000-0000-7000-8000-000000000000", "customer": "ada@example.org"}
 
 
 class Holds(TenantView):
@@ -135,6 +140,11 @@ class Holds(TenantView):
         operation_id="create_hold",
         parameters=[IDEMPOTENCY_KEY],
         request=HoldBody,
+        examples=[
+            example("Any two", {**_ASKED, "quantity": 2}),
+            example("Any two of a section", {**_ASKED, "quantity": 2, "section": "Balcony", "ttl_seconds": 300}),
+            example("By label", {**_ASKED, "labels": ["Stalls A-1", "Stalls A-2"]}),
+        ],
         responses=answers({201: HoldShown}),
     )
     def post(self, request: Request) -> Response:
@@ -142,7 +152,9 @@ class Holds(TenantView):
 
         Choose by one of `units` (ids), `labels`, or `quantity` (any that are free, of a `section` if one is named).
         """
-        asked = _hold_request(request, self.body(request, HoldBody), self.principal.api_key_id)
+        claim = claim_of(request, principal_id=self.principal.api_key_id)
+        with judged_before_its_key(claim, self.tenant_id):
+            asked = _hold_request(self.body(request, HoldBody), claim)
         (outcome,) = allocate(tenant_id=self.tenant_id, requests=[asked])
         match outcome:
             case Granted(body=body):
@@ -186,7 +198,8 @@ class ExtendHold(TenantView):
     def post(self, request: Request, hold_id: UUID) -> Response:
         """Extend a hold: its full term again, or `seconds`, counted from now.
 
-        Never shortens it. An event says how often this may be done.
+        Never shortens it. An event says how often this may be done; each call that succeeds counts, also one that asks
+        for less than the hold has left and so moves nothing. A retry with the same `Idempotency-Key` does not.
         """
         seconds = self.optional_body(request, ExtendBody).get("seconds")
         return Response(_shown(extend_hold(tenant_id=self.tenant_id, hold_id=hold_id, seconds=seconds)))
@@ -216,4 +229,4 @@ class ReleaseHold(TenantView):
 
 
 def _shown(hold: Any) -> dict[str, Any]:
-    return hold_json(hold, hold.event, hold.now)
+    return hold_json(hold, hold.event, hold.now, hold.order_now)

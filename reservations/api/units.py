@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from holdfast.kernel.fields import BoundedListField, MomentField, StrictIntegerField, StrictSerializer, TextField
 from holdfast.kernel.money import AMOUNT_MAX
-from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, page_of, text_filter
+from holdfast.kernel.openapi import IDEMPOTENCY_KEY, PAGE_PARAMETERS, answers, example, page_of, text_filter
 from holdfast.kernel.pagination import page
 from holdfast.kernel.parameters import choice_parameter, text_parameter
 from reservations.api.shown import UnitsChanged, UnitsCreated, UnitShown
@@ -51,6 +51,14 @@ class LabelsBody(StrictSerializer):
     )
 
 
+EXAMPLE = {
+    "units": [
+        {"label": "Chair 1", "section": "Front", "price": {"amount": 1500, "currency": "EUR"}},
+        {"label": "Chair 2"},
+    ]
+}
+
+
 class Units(TenantView):
     scopes = ("events",)
     body_bytes_max = settings.BULK_BODY_BYTES_MAX
@@ -84,6 +92,7 @@ class Units(TenantView):
         operation_id="create_units",
         parameters=[IDEMPOTENCY_KEY],
         request=UnitsBody,
+        examples=[example("A chair with a price, and one without", EXAMPLE)],
         responses=answers({201: UnitsCreated}),
     )
     @once

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from reservations.api import events, holds, units
+from reservations.api import callbacks, events, holds, orders, payment_accounts, tickets, units
 
 urlpatterns = [
     path("events", events.Events.as_view()),
@@ -17,4 +17,13 @@ urlpatterns = [
     path("holds/<uuid:hold_id>", holds.OneHold.as_view()),
     path("holds/<uuid:hold_id>/extend", holds.ExtendHold.as_view()),
     path("holds/<uuid:hold_id>/release", holds.ReleaseHold.as_view()),
+    path("payment-accounts", payment_accounts.PaymentAccounts.as_view()),
+    path("orders", orders.Orders.as_view()),
+    path("orders/<uuid:order_id>", orders.OneOrder.as_view()),
+    path("orders/<uuid:order_id>/refund", orders.RefundOrder.as_view()),
+    path("orders/<uuid:order_id>/cancel", orders.CancelOrder.as_view()),
+    path("payments/callbacks/<str:provider>/<uuid:account_id>", callbacks.PaymentCallbacks.as_view()),
+    path("orders/<uuid:order_id>/tickets", tickets.TicketsOfOrder.as_view()),
+    path("tickets/redeem", tickets.RedeemTicket.as_view()),
+    path("tickets/<uuid:ticket_id>/qr.svg", tickets.TicketQr.as_view()),
 ]

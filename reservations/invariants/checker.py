@@ -44,7 +44,7 @@ def _read(query: str, tenant_id: UUID | None) -> dict[str, list[tuple[Any, ...]]
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         # reads all holds and units, so the limit of the request path does not fit
         cursor.execute("SET LOCAL statement_timeout = 0")
-        for name, statement in INVARIANTS.items():
-            cursor.execute(query.format(statement), {"tenant": tenant_id})
+        for name, invariant in INVARIANTS.items():
+            cursor.execute(query.format(invariant.statement), {"tenant": tenant_id})
             found[name] = cursor.fetchall()
     return found

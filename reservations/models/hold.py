@@ -24,7 +24,8 @@ class HoldStatus(models.TextChoices):
 
 class Hold(TenantModel):
     """`items` are the units as they were promised, labels and prices frozen; they outlive the claim. `customer_key` is
-    the digest of the customer's text as limits and filters compare it; see `reservations.customers`."""
+    the digest of the customer's text as limits and filters compare it; see `reservations.customers`. `returned` counts
+    what a refund has given back of a converted hold: the customer's limit counts the rest."""
 
     CUSTOMER_LENGTH_MAX = 200
     RELEASE_REASON_LENGTH_MAX = 200
@@ -35,6 +36,7 @@ class Hold(TenantModel):
     # a digest, since NFKC may make 200 characters longer than an index entry can be
     customer_key = models.BinaryField(max_length=32)
     quantity = models.PositiveIntegerField()
+    returned = models.PositiveIntegerField(default=0)
     items = models.JSONField()
     total_amount = models.BigIntegerField()
     metadata = models.JSONField(default=dict, blank=True)
@@ -55,6 +57,10 @@ class Hold(TenantModel):
                 name="hold_ended_iff_not_active",
             ),
             models.CheckConstraint(condition=Q(quantity__gte=1), name="hold_quantity_is_positive"),
+            models.CheckConstraint(
+                condition=Q(returned=0) | Q(status=HoldStatus.CONVERTED, returned__lte=F("quantity")),
+                name="hold_returns_what_it_had",
+            ),
             models.CheckConstraint(condition=Q(total_amount__gte=0), name="hold_total_is_not_negative"),
             models.CheckConstraint(condition=Q(expires_at__gte=F("created_at")), name="hold_ends_after_it_begins"),
         ]

@@ -3,6 +3,7 @@
 available ⇄ blocked
 available → held → sold
 held → available (the hold ended)
+sold → available | blocked (refunded)
 """
 
 from typing import ClassVar
@@ -12,6 +13,7 @@ from django.db.models import F, Q
 
 from reservations.models.event import Event
 from reservations.models.hold import Hold
+from reservations.models.order import Order
 from tenants.models import TenantModel
 
 
@@ -23,8 +25,8 @@ class UnitStatus(models.TextChoices):
 
 
 class Unit(TenantModel):
-    """`hold` is set exactly while held or sold. `spread` is the any-N scan order: neighbours stay together, blocks of
-    them lie in random order; see `reservations.spread`."""
+    """`hold` is set exactly while held or sold, `order` exactly while sold. `spread` is the any-N scan order:
+    neighbours stay together, blocks of them lie in random order; see `reservations.spread`."""
 
     LABEL_LENGTH_MAX = 60
     PLACE_LENGTH_MAX = 40
@@ -41,6 +43,9 @@ class Unit(TenantModel):
     hold: "models.ForeignKey[Hold | None, Hold | None]" = models.ForeignKey(
         Hold, models.PROTECT, null=True, db_constraint=False, db_index=False, editable=False, related_name="units"
     )
+    order: "models.ForeignKey[Order | None, Order | None]" = models.ForeignKey(
+        Order, models.PROTECT, null=True, db_constraint=False, db_index=False, editable=False, related_name="units"
+    )
     spread = models.BigIntegerField(editable=False)
 
     class Meta(TenantModel.Meta):
@@ -53,6 +58,11 @@ class Unit(TenantModel):
                 | Q(status__in=[UnitStatus.AVAILABLE, UnitStatus.BLOCKED], hold__isnull=True),
                 name="unit_held_iff_hold",
             ),
+            models.CheckConstraint(
+                condition=Q(status=UnitStatus.SOLD, order__isnull=False)
+                | (~Q(status=UnitStatus.SOLD) & Q(order__isnull=True)),
+                name="unit_sold_iff_order",
+            ),
             models.CheckConstraint(condition=Q(price_amount__gte=0), name="unit_price_is_not_negative"),
             models.CheckConstraint(
                 condition=Q(starts_at=None) | Q(ends_at=None) | Q(starts_at__lt=F("ends_at")),
@@ -64,6 +74,7 @@ class Unit(TenantModel):
             models.Index(fields=["event", "id"], name="unit_by_event"),
             # the units of a hold; without it each deleted hold would scan all units
             models.Index(fields=["hold"], name="unit_by_hold", condition=Q(hold__isnull=False)),
+            models.Index(fields=["order"], name="unit_by_order", condition=Q(order__isnull=False)),
             # any-N, with a section and without
             models.Index(
                 fields=["event", "section", "spread"],

@@ -79,7 +79,7 @@ def _move(tenant_id: UUID, event_id: UUID, move: str, paused_reason: PausedReaso
         if event is None:
             raise NotFound
         if not moved:
-            raise InvalidTransition(f"An event that is {event.get_status_display().lower()} can't {move}.")
+            raise InvalidTransition(f"An event that is {event.get_status_display().lower()} can't be {PAST[move]}.")
         publish([event_fact(f"event.{PAST[move]}", event)])
     return event
 

@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from holdfast.kernel.clock import Now, rfc3339
 from holdfast.kernel.errors import NotFound
@@ -25,8 +26,11 @@ def having_status(status: str) -> Q:
 
 
 def holds_now() -> QuerySet[Any]:
-    """All holds with their events, each with `now`: the database's time as it was read."""
-    return Hold.objects.select_related("event").annotate(now=Now())
+    """All holds with their events, each with `now`, the database's time as it was read, and `order_now`, the id of its
+    order."""
+    return Hold.objects.select_related("event").annotate(
+        now=Now(), order_now=Coalesce(F("order__id"), F("retaken_for__id"))
+    )
 
 
 def get_hold(hold_id: UUID) -> Any:
@@ -52,8 +56,8 @@ def _ended_at(hold: Hold, status: HoldStatus) -> datetime | None:
     return hold.expires_at if status == HoldStatus.EXPIRED else hold.ended_at
 
 
-def hold_json(hold: Hold, event: Event, now: datetime) -> dict[str, Any]:
-    """A hold as its GET shows it at `now` (the database's time)."""
+def hold_json(hold: Hold, event: Event, now: datetime, order_id: UUID | None = None) -> dict[str, Any]:
+    """A hold as its GET shows it at `now` (the database's time); `order_id` is its order's, where it has one."""
     lapsed = hold.status == HoldStatus.ACTIVE and hold.expires_at <= now
     status = HoldStatus.EXPIRED if lapsed else HoldStatus(hold.status)
     seconds_left = int((hold.expires_at - now).total_seconds()) if status == HoldStatus.ACTIVE else 0
@@ -71,6 +75,6 @@ def hold_json(hold: Hold, event: Event, now: datetime) -> dict[str, Any]:
         "extensions_left": max(0, event.hold_extensions_max - hold.extensions_used),
         "ended_at": rfc3339(_ended_at(hold, status)),
         "release_reason": hold.release_reason or None,
-        "order": None,
+        "order": str(order_id) if order_id else None,
         "metadata": hold.metadata,
     }

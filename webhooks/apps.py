@@ -3,4 +3,4 @@ from django.apps import AppConfig
 
 class WebhooksConfig(AppConfig):
     name = "webhooks"
-    verbose_name = "Messages"
+    verbose_name = "Webhooks"

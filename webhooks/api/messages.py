@@ -11,9 +11,10 @@ from rest_framework.response import Response
 
 from holdfast.kernel.openapi import PAGE_PARAMETERS, answers, page_of, text_filter
 from holdfast.kernel.pagination import page
-from holdfast.kernel.parameters import id_parameter, moment_parameter, text_parameter
+from holdfast.kernel.parameters import choice_parameter, id_parameter, moment_parameter
 from tenants.api.views import TenantView
 from tenants.scope import tenant_transaction
+from webhooks.message_types import PATTERNS, types_of
 from webhooks.queries.feed import ORDER, feed, get_message, message_json
 
 
@@ -39,7 +40,7 @@ class Messages(TenantView):
         operation_id="list_messages",
         parameters=[
             *PAGE_PARAMETERS,
-            text_filter("type"),
+            text_filter("type", enum=PATTERNS),
             text_filter("since", format="date-time"),
             text_filter("until", format="date-time"),
             text_filter("subject", format="uuid"),
@@ -50,11 +51,12 @@ class Messages(TenantView):
         """Follow what happened, oldest first.
 
         Follow `next` to the end; later ask the last cursor again, and drop what you had. So no message is missed.
+        `hold.*` stands for every type of holds, and so on.
         """
         query = request.query_params
         wanted = Q()
-        if (message_type := text_parameter(query, "type")) is not None:
-            wanted &= Q(type=message_type)
+        if pattern := choice_parameter(query, "type", PATTERNS):
+            wanted &= Q(type__in=types_of(pattern))
         if since := moment_parameter(query, "since"):
             wanted &= Q(occurred_at__gte=since)
         if until := moment_parameter(query, "until"):

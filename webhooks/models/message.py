@@ -15,6 +15,14 @@ class CurrentTransaction(models.Func):
     output_field = models.BigIntegerField()
 
 
+class SomebodyListens(models.Func):
+    """Whether the tenant of the running transaction has an enabled endpoint, and that no other begins to listen before
+    that transaction ends."""
+
+    template = "webhooks_somebody_listens()"
+    output_field = models.BooleanField()
+
+
 class Message(TenantModel):
     """`sequence` counts 1, 2, 3 for each subject. `payload` is JSON text, frozen as it was written.
 
@@ -23,6 +31,10 @@ class Message(TenantModel):
     `transaction` orders the feed: ids are made before the commit, so a reader who follows ids would miss a message that
     commits late. A reader who follows (transaction, id) and stops before the oldest transaction that still runs misses
     none; see `webhooks.queries.feed`.
+
+    `waits_for_relay` until `webhooks.relay` has made its deliveries. The statement that writes the message asks whether
+    anybody listens: where nobody does, nothing waits and nothing is left to do. Nobody begins to listen between that
+    and the commit.
     """
 
     ACTOR_LENGTH_MAX = 200
@@ -35,6 +47,7 @@ class Message(TenantModel):
     actor = models.CharField(max_length=ACTOR_LENGTH_MAX, blank=True, default="")
     occurred_at = models.DateTimeField(db_default=Now())
     transaction = models.BigIntegerField(db_default=CurrentTransaction())
+    waits_for_relay = models.BooleanField(db_default=SomebodyListens())
 
     class Meta(TenantModel.Meta):
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -46,6 +59,9 @@ class Message(TenantModel):
         ]
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["tenant", "transaction", "id"], name="message_feed"),
+            # the type is there for replays, which count what they choose among all
+            models.Index(fields=["tenant", "occurred_at", "id"], include=["type"], name="message_by_time"),
+            models.Index(fields=["tenant", "id"], name="message_to_relay", condition=models.Q(waits_for_relay=True)),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,1 @@
+"""Verbs about webhooks: each is one transaction, and raises what it refuses."""

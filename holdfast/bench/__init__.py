@@ -6,6 +6,8 @@ rounds, figures                   arms take turns; medians and ranges
     ↓
 ground → database, stock, checks  HoldFast on a database of its own
 express, floor → scripts          what it is measured against
+deliverers, listening, messages   who delivers webhooks, who takes them, what is told
+cpu, statements                   what that costs
     ↓
-client → load, processes          what is sent, from a process of its own; nothing outlives the run
+client, receiver, load, processes what is sent and taken, from a process of its own; nothing outlives the run
 """

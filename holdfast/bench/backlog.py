@@ -11,11 +11,11 @@ from tenants.scope import tenant_transaction
 _HOLDS = """
     INSERT INTO reservations_hold
         (id, tenant_id, event_id, status, customer, customer_key, quantity, items, total_amount, metadata,
-         extensions_used, created_at, expires_at, release_reason)
+         extensions_used, returned, created_at, expires_at, release_reason)
     SELECT gen_random_uuid(), tenant_id, event_id, 'active', 'late@example.org', %s, 1,
            jsonb_build_array(jsonb_build_object('unit', id, 'label', label, 'section', NULL,
                                                 'price', jsonb_build_object('amount', 2500, 'currency', 'EUR'))),
-           2500, '{}', 0, now() - interval '1 hour', now() - interval '1 second', ''
+           2500, '{}', 0, 0, now() - interval '1 hour', now() - interval '1 second', ''
     FROM reservations_unit WHERE event_id = %s
 """
 _UNITS = """

@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+import math
 import re
 import shutil
 import sys
@@ -14,6 +15,10 @@ from holdfast.bench.scripts import load_schema
 
 CLIENTS = 16
 THREADS = 2
+# more than these clients can commit: a client that finds no unit ends the whole run
+HOLDS_A_SECOND_MAX = 20_000
+# the script draws its event by chance, so an event may get more than its share; this far above, none does
+DEVIATIONS = 6
 # besides the measured seconds
 WITHIN_SECONDS = 60.0
 _TPS = re.compile(rb"^tps = ([\d.]+)", re.MULTILINE)
@@ -31,10 +36,12 @@ class Floor:
     def name(self) -> str:
         return "floor" if self.pgbench else "floor (psycopg)"
 
-    def per_second(self, *, events: int, units_each: int, seconds: float) -> float:
-        """Committed holds a second on fresh tables. Raises CantRun."""
+    def per_second(self, *, events: int, seconds: float) -> float:
+        """Committed holds a second on fresh tables; `seconds` count as whole ones. Raises CantRun."""
+        whole_seconds = math.ceil(seconds)  # pgbench knows no others
+        units_each = units_needed(events, whole_seconds)
         load_schema(self._url, self.folder / "schema.sql", events=events, units=units_each)
-        return self._by_pgbench(events, seconds) if self.pgbench else self._by_psycopg(events, seconds)
+        return self._by_pgbench(events, whole_seconds) if self.pgbench else self._by_psycopg(events, whole_seconds)
 
     @property
     def _url(self) -> str:
@@ -44,16 +51,15 @@ class Floor:
     def _script(self) -> Path:
         return self.folder / "hold_any.sql"
 
-    def _by_pgbench(self, events: int, seconds: float) -> float:
-        # pgbench counts whole seconds
-        length = ["-c", str(CLIENTS), "-j", str(THREADS), "-T", str(max(1, round(seconds)))]
+    def _by_pgbench(self, events: int, seconds: int) -> float:
+        length = ["-c", str(CLIENTS), "-j", str(THREADS), "-T", str(seconds)]
         command = [str(self.pgbench), "-n", *length, "-D", f"events={events}", "-f", str(self._script), self._url]
         found = _TPS.search(run(command, self.environment, within_seconds=seconds + WITHIN_SECONDS))
         if found is None:
             raise CantRun("pgbench told no rate")
         return float(found[1])
 
-    def _by_psycopg(self, events: int, seconds: float) -> float:
+    def _by_psycopg(self, events: int, seconds: int) -> float:
         plan = {
             "url": self._url,
             "script": self._script.read_text(),
@@ -65,6 +71,13 @@ class Floor:
         command = [sys.executable, "-m", "holdfast.bench.floor_client"]
         answer = run(command, self.environment, text=json.dumps(plan).encode(), within_seconds=seconds + WITHIN_SECONDS)
         return float(answer)
+
+
+def units_needed(events: int, seconds: float) -> int:
+    """Units for each event, so that none runs out however fast the machine is and whatever is drawn."""
+    share = seconds * HOLDS_A_SECOND_MAX / events
+    # each client may have one locked that it will not take
+    return math.ceil(share + DEVIATIONS * math.sqrt(share)) + CLIENTS
 
 
 def floor(folder: Path, environment: Mapping[str, str]) -> Floor:

@@ -20,6 +20,7 @@ from tenants.operations.tenants import create_tenant
 
 WEB_PROCESSES = 2
 HOLDS = "/v1/holds"
+ORDERS = "/v1/orders"
 NOOP = "/v1/bench/noop"
 # enough for every thread of every process to have its connections, caches and compiled expressions
 WARM_UP = 400
@@ -48,6 +49,10 @@ class Ground:
         self.granted += tally.granted
         return tally
 
+    def pay(self, bodies: Sequence[Any], connections: int, seconds: float | None = None) -> Tally:
+        """Ask for orders, each once."""
+        return self._post(ORDERS, bodies, connections, seconds, keyed=True)
+
     def noop(self, bodies: Sequence[Any], connections: int, seconds: float) -> Tally:
         """The same requests, validated and not acted on."""
         return self._post(NOOP, bodies, connections, seconds)
@@ -56,9 +61,11 @@ class Ground:
         """All faults so far, and the rules that the rows break."""
         return [*self.faults, *broken_rules(self.tenant_id, granted=self.granted)]
 
-    def _post(self, path: str, bodies: Sequence[Any], connections: int, seconds: float | None) -> Tally:
+    def _post(
+        self, path: str, bodies: Sequence[Any], connections: int, seconds: float | None, *, keyed: bool = False
+    ) -> Tally:
         headers = {"Authorization": f"Bearer {self.key}"}
-        tally = send(Load(self.port, path, bodies, connections, headers, seconds), self.environment)
+        tally = send(Load(self.port, path, bodies, connections, headers, seconds, keyed=keyed), self.environment)
         self.faults += [
             f"{path} answered {status} {count} times"
             for status, count in tally.statuses.items()

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
 from typing import Any
+from uuid import uuid4
 
 import orjson
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send: each body once, or over and over for `seconds`."""
+    """What to send: each body once, or over and over for `seconds`. With `keyed` each carries an Idempotency-Key of its
+    own, and is sent once at most."""
 
     port: int
     path: str
@@ -19,14 +21,18 @@ class Load:
     headers: dict[str, str] = field(default_factory=dict)
     seconds: float | None = None
     host: str = "127.0.0.1"
+    keyed: bool = False
 
     def requests(self) -> Iterator[bytes]:
         """The requests as they go over the wire."""
         lines = {"Host": f"{self.host}:{self.port}", "Content-Type": "application/json", **self.headers}
         head = "".join(f"{name}: {text}\r\n" for name, text in lines.items())
-        bodies = [orjson.dumps(body) for body in self.bodies]
-        made = [f"POST {self.path} HTTP/1.1\r\n{head}Content-Length: {len(b)}\r\n\r\n".encode() + b for b in bodies]
-        return iter(made) if self.seconds is None else cycle(made)
+        made = []
+        for body in map(orjson.dumps, self.bodies):
+            key = f"Idempotency-Key: {uuid4()}\r\n" if self.keyed else ""
+            length = f"Content-Length: {len(body)}\r\n"
+            made.append(f"POST {self.path} HTTP/1.1\r\n{head}{key}{length}\r\n".encode() + body)
+        return iter(made) if self.seconds is None or self.keyed else cycle(made)
 
 
 @dataclass(slots=True)

@@ -124,6 +124,16 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], name
         time.sleep(POLL_SECONDS)
 
 
+def is_so_within(seconds: float, is_so: Callable[[], bool]) -> bool:
+    """Ask until it is so, for so long at the most; whether it became so."""
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
 def free_port() -> int:
     """A port that nobody on this machine uses at this moment."""
     with closing(socket.socket()) as probe:

@@ -7,7 +7,11 @@ from holdfast.bench.ground import Ground
 from holdfast.bench.options import Options
 from holdfast.bench.report import Findings
 from holdfast.bench.scenarios.chaos import chaos
+from holdfast.bench.scenarios.checkout import checkout, slow
+from holdfast.bench.scenarios.deliveries import deliveries
 from holdfast.bench.scenarios.flash import flash
+from holdfast.bench.scenarios.hanging import hanging
+from holdfast.bench.scenarios.relay import relay
 from holdfast.bench.scenarios.size import size
 from holdfast.bench.scenarios.sweep import sweep
 from holdfast.bench.scenarios.throughput import hot, spread
@@ -27,6 +31,11 @@ SCENARIOS: Mapping[str, Scenario] = {
     "hot": Scenario(hot, _ALL_ARMS),
     "spread": Scenario(spread, _ALL_ARMS),
     "size": Scenario(size, frozenset()),
-    "chaos": Scenario(chaos, frozenset()),
     "sweep": Scenario(sweep, frozenset()),
+    "checkout": Scenario(checkout, frozenset()),
+    "slow": Scenario(slow, frozenset()),
+    "deliveries": Scenario(deliveries, frozenset()),
+    "relay": Scenario(relay, frozenset()),
+    "hanging": Scenario(hanging, frozenset()),
+    "chaos": Scenario(chaos, frozenset()),
 }

@@ -37,7 +37,9 @@ def flash(ground: Ground, options: Options) -> Findings:
         figures = take_turns(arms, options.rounds, UNIT)
     ratios = {f"holdfast / {name}": figures["holdfast"].over(figures[name]) for name in figures if name != "holdfast"}
     title = f"{BUYERS} buyers for {UNITS} units over {options.connections} connections, half by name, half for any"
-    return Findings(title, UNIT, figures, ratios, [_told(tally) for tally in tallies])
+    return Findings(
+        title, UNIT, figures, ratios, [f"round {number}: {_told(tally)}" for number, tally in enumerate(tallies, 1)]
+    )
 
 
 def rush(stock: Stock, buyers: int) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import math
 from contextlib import ExitStack
+from dataclasses import replace
 
 from holdfast.bench import express
 from holdfast.bench.figures import Figures
@@ -14,7 +15,7 @@ from holdfast.bench.stock import BODIES
 from reservations.models.event import UNITS_PER_EVENT_MAX
 
 SPREAD_EVENTS = 200
-# stock for more than any arm can hold in a second, so that none runs out
+# stock for more than a web server can hold in a second, so that none runs out; the floor sees to its own
 UNITS_A_SECOND = 4_000
 # the peer is taken at the better of these
 PEER_CONNECTIONS = (32, 64)
@@ -22,7 +23,7 @@ UNIT = "holds/s"
 
 
 def hot(ground: Ground, options: Options) -> Findings:
-    """One event."""
+    """One event; a load of at most 25 s, for an event has at most UNITS_PER_EVENT_MAX units."""
     return _throughput(ground, options, events=1)
 
 
@@ -31,11 +32,17 @@ def spread(ground: Ground, options: Options) -> Findings:
     return _throughput(ground, options, events=SPREAD_EVENTS)
 
 
+def stocked_seconds(seconds: float, events: int) -> float:
+    """As many as asked for, and no more than the largest stock lasts."""
+    return min(seconds, events * UNITS_PER_EVENT_MAX / UNITS_A_SECOND)
+
+
 def _throughput(ground: Ground, options: Options, events: int) -> Findings:
-    units_each = min(math.ceil(options.seconds * UNITS_A_SECOND / events), UNITS_PER_EVENT_MAX)
+    options = replace(options, seconds=stocked_seconds(options.seconds, events))
+    units_each = math.ceil(options.seconds * UNITS_A_SECOND / events)
     lines: list[str] = []
     with ExitStack() as stack:
-        arms = [_holdfast(ground, options, events, units_each, lines)]
+        arms = [Arm("holdfast", lambda: holds_per_second(ground, options, events, units_each, lines))]
         if options.noop:
             arms.append(_noop(ground, options))
         if options.peer:
@@ -43,32 +50,25 @@ def _throughput(ground: Ground, options: Options, events: int) -> Findings:
             arms += [_peer(peer, options, events, units_each, connections) for connections in PEER_CONNECTIONS]
         if options.floor:
             below = floor(options.floor, ground.environment)
-            arms.append(
-                Arm(
-                    below.name,
-                    lambda: below.per_second(events=events, units_each=units_each, seconds=options.seconds),
-                )
-            )
+            arms.append(Arm(below.name, lambda: below.per_second(events=events, seconds=options.seconds)))
         figures = take_turns(arms, options.rounds, UNIT)
     title = f"{events} event{'s' if events > 1 else ''} of {units_each} units, one unit a hold, fresh stock a round"
     length = f"{options.connections} connections, {options.seconds:g} s a load"
     return Findings(f"{title}, {length}", UNIT, figures, _ratios(figures), lines)
 
 
-def _holdfast(ground: Ground, options: Options, events: int, units_each: int, lines: list[str]) -> Arm:
-    def measure() -> float:
-        stock = ground.stock(events=events, units_each=units_each)
-        tally = ground.hold(stock.any_bodies(), options.connections, options.seconds)
-        lines.append(
-            f"{tally.granted} holds, {tally.granted_p50_ms:.1f} ms at the median, "
-            f"{tally.granted_p95_ms:.1f} ms at 95 %, refused {tally.problems or 'none'}"
-        )
-        # contention is an honest answer; with stock for all, any other refusal is wrong
-        others = {kind: count for kind, count in tally.problems.items() if kind != "contention"}
-        ground.faults += [f"refused as {kind} {count} times" for kind, count in others.items()]
-        return tally.granted_per_second
-
-    return Arm("holdfast", measure)
+def holds_per_second(ground: Ground, options: Options, events: int, units_each: int, lines: list[str]) -> float:
+    """One load on fresh stock."""
+    stock = ground.stock(events=events, units_each=units_each)
+    tally = ground.hold(stock.any_bodies(), options.connections, options.seconds)
+    lines.append(
+        f"{tally.granted} holds, {tally.granted_p50_ms:.1f} ms at the median, "
+        f"{tally.granted_p95_ms:.1f} ms at 95 %, refused {tally.problems or 'none'}"
+    )
+    # contention is an honest answer; with stock for all, any other refusal is wrong
+    others = {kind: count for kind, count in tally.problems.items() if kind != "contention"}
+    ground.faults += [f"refused as {kind} {count} times" for kind, count in others.items()]
+    return tally.granted_per_second
 
 
 def _noop(ground: Ground, options: Options) -> Arm:

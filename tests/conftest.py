@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from django.contrib.auth.hashers import ScryptPasswordHasher
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
@@ -24,6 +25,7 @@ from tenants.operations.tenants import create_tenant
 from tenants.scope import tenant_transaction
 from tests.support import database, redis_database, together
 from tests.support.client import Api
+from tests.support.psp import Psp, mock_psp
 from tests.support.web import Web, granian
 
 
@@ -54,6 +56,12 @@ def database_name(
 @pytest.fixture(scope="session")
 def django_db_setup(database_name: str) -> None:
     """In place of pytest-django's own, which would make the tables as the owner and test as that."""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_passwords() -> None:
+    """A hash says what it cost, so every process can check one that cost nearly nothing. Hundreds are made here."""
+    ScryptPasswordHasher.work_factor = 2
 
 
 @dataclass(frozen=True)
@@ -190,4 +198,11 @@ def shift_clock(database_name: str) -> Iterator[Callable[[float], None]]:
 def web(database_name: str) -> Iterator[Web]:
     """A real web process on this database, one for the whole run of a worker: `web.api(tenant).get(path)`."""
     with granian() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def psp() -> Iterator[Psp]:
+    """`psp.url`, `psp.charges(key)`, `psp.refunds(charge)`; `psp.variables` for a process that shall use it."""
+    with mock_psp() as running:
         yield running

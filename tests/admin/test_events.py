@@ -191,8 +191,20 @@ def test_a_move_that_is_not_allowed_is_a_message_and_moves_none(tenant, make_eve
     first, second = make_event(tenant, name="First"), make_event(tenant, name="Second", status="draft")
     browser = sign_in(tenant)
     form = {"action": "pause", "_selected_action": [first.id, second.id]}
-    assert "Second" in said(browser.post(page("reservations_event_changelist"), form))
+    refusal = said(browser.post(page("reservations_event_changelist"), form))
+    assert "Second" in refusal
+    assert "An event that is draft can't be paused." in refusal
     assert {saved(tenant, id=event.id).status for event in (first, second)} == {"on_sale", "draft"}
+
+
+def test_deletion_is_offered_for_a_draft_alone(tenant, make_event, sign_in):
+    browser = sign_in(tenant)
+    offered = {
+        status: "Delete event" in browser.get(page("reservations_event_change", event.id)).content.decode()
+        for status in ("draft", "on_sale", "paused", "closed")
+        for event in [make_event(tenant, status=status)]
+    }
+    assert offered == {"draft": True, "on_sale": False, "paused": False, "closed": False}
 
 
 def test_counts_read_a_lapsed_hold_as_available(tenant, furnish, sign_in, shift_clock):

@@ -45,7 +45,7 @@ def browser(organizer, web):
 
 def log_in(browser: Page, login: str, password: str) -> None:
     browser.goto("/")
-    browser.get_by_label("Username").fill(login)
+    browser.get_by_label("Login").fill(login)
     browser.get_by_label("Password").fill(password)
     browser.get_by_role("button", name="Log in").click()
     expect(browser.get_by_text("Choose a password of your own first")).to_be_visible()

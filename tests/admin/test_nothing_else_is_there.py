@@ -2,13 +2,15 @@
 
 from django.urls import URLPattern, get_resolver
 
-from holdfast.admin_site import organizer_site
-from reservations.models import Event, Hold, Unit
+from holdfast.admin import organizer_site
+from reservations.models import Difference, Event, Hold, Order, PaymentAccount, Ticket, Unit
 from tenants.models import ApiKey, Membership
+from webhooks.models import Delivery, Endpoint
 
 
 def test_the_registered_models_are_these():
-    assert set(organizer_site._registry) == {Event, Unit, Hold, Membership, ApiKey}
+    of_sales = {Event, Unit, Hold, Order, Ticket, PaymentAccount, Difference}
+    assert set(organizer_site._registry) == of_sales | {Membership, ApiKey, Endpoint, Delivery}
 
 
 def test_no_address_leads_to_the_queues():

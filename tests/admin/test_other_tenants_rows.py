@@ -6,14 +6,25 @@ from uuid import uuid4
 import pytest
 from django.urls import URLPattern, get_resolver
 
-from holdfast.admin_site import organizer_site
-from reservations.models import Event, Hold, Unit
+from holdfast.admin import organizer_site
+from reservations.models import Difference, Event, Hold, Order, PaymentAccount, Refund, Ticket, Unit
 from tenants.models import ApiKey, Membership
 from tenants.scope import tenant_transaction
 from tests.admin.conftest import page, said
+from webhooks.models import Delivery, Endpoint, Replay
 
 FORM_TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="\w+"|data-seconds-left.*?<')
-MODELS = ["reservations_event", "reservations_unit", "reservations_hold", "tenants_membership", "tenants_apikey"]
+MODELS = ["reservations_event", "reservations_unit", "reservations_hold", "reservations_ticket"]
+MODELS += [
+    "reservations_order",
+    "reservations_difference",
+    "reservations_paymentaccount",
+    "tenants_membership",
+    "tenants_apikey",
+    "webhooks_endpoint",
+    "webhooks_delivery",
+]
+APPS = ("reservations_", "tenants_", "webhooks_")
 
 
 def row_pages() -> list[str]:
@@ -25,7 +36,7 @@ def row_pages() -> list[str]:
             patterns.append(entry)
         else:
             todo += entry.url_patterns
-    named = [entry for entry in patterns if entry.name and entry.name.startswith(("reservations_", "tenants_"))]
+    named = [entry for entry in patterns if entry.name and entry.name.startswith(APPS)]
     return sorted({entry.name for entry in named if "object_id" in entry.pattern.converters})
 
 
@@ -42,10 +53,11 @@ def answers(browser, address: str, row: object, form: dict | None = None) -> tup
 
 
 def everything(tenant_id) -> dict[str, list[dict]]:
+    of_sales = (Event, Unit, Hold, Order, Refund, Ticket, Difference, PaymentAccount)
     with tenant_transaction(tenant_id):
         return {
             model.__name__: list(model.objects.order_by("id").values())
-            for model in (Event, Unit, Hold, ApiKey, Membership)
+            for model in (*of_sales, ApiKey, Membership, Endpoint, Delivery, Replay)
         }
 
 
@@ -57,15 +69,27 @@ def test_the_walk_covers_every_page_of_every_model():
         == {f"{model._meta.app_label}_{model._meta.model_name}" for model in organizer_site._registry}
     )
     assert {"change", "delete", "history"} <= {name.rsplit("_", 1)[1] for name in pages}
-    assert "reservations_event_add_units" in pages
+    assert {"reservations_event_add_units", "reservations_order_refund", "reservations_order_review"} <= set(pages)
+    assert {"webhooks_endpoint_rotate", "webhooks_endpoint_replay"} <= set(pages)
 
 
 @pytest.mark.parametrize(
-    "form", [None, {"post": "yes", "name": "Taken", "slug": "taken", "role": "viewer", "rows": "A"}]
+    "form",
+    [
+        None,
+        {"post": "yes", "name": "Taken", "slug": "taken", "role": "viewer", "rows": "A"},
+        {
+            "overlap": "0",
+            "since": "2026-01-01T00:00",
+            "status": "all",
+            "url": "https://example.org/",
+            "events": "hold.*",
+        },
+    ],
 )
 def test_a_page_of_anothers_row_answers_as_that_of_an_unknown_one(form, make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
-    place = furnish(other)
+    place = furnish(other, sold=True)
     before = everything(other.id)
     browser = sign_in(mine)
     for name in row_pages():
@@ -77,10 +101,13 @@ def test_a_page_of_anothers_row_answers_as_that_of_an_unknown_one(form, make_ten
     assert everything(other.id) == before
 
 
-@pytest.mark.parametrize("pressed", ["publish", "pause", "close", "rotate", "revoke", "release"])
+@pytest.mark.parametrize(
+    "pressed",
+    ["publish", "pause", "close", "rotate", "revoke", "release", "reissue", "disable", "enable", "ping", "retry"],
+)
 def test_a_button_does_nothing_to_anothers_row(pressed, make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
-    place = furnish(other)
+    place = furnish(other, sold=True)
     before = everything(other.id)
     browser = sign_in(mine)
     for model in MODELS:
@@ -92,12 +119,24 @@ def test_a_button_does_nothing_to_anothers_row(pressed, make_tenant, furnish, si
 
 def test_a_bulk_action_on_anothers_rows_finds_none(make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
-    place, own = furnish(other), furnish(mine)
+    place, own = furnish(other, sold=True), furnish(mine, sold=True)
     before = everything(other.id)
     browser = sign_in(mine)
     for model in MODELS:
         address = page(f"{model}_changelist", **({"event": own.event.id} if model == "reservations_unit" else {}))
-        for action in ("delete_selected", "close", "pause", "block", "unblock", "revoke", "release"):
+        for action in (
+            "delete_selected",
+            "close",
+            "pause",
+            "block",
+            "unblock",
+            "revoke",
+            "release",
+            "reissue",
+            "disable",
+            "enable",
+            "retry",
+        ):
             seen = [
                 answers(
                     browser, address, row, {"action": action, "post": "yes", "sure": "yes", "_selected_action": [row]}
@@ -109,7 +148,7 @@ def test_a_bulk_action_on_anothers_rows_finds_none(make_tenant, furnish, sign_in
 
 
 def test_an_id_that_is_none_is_a_message_and_no_fault(tenant, furnish, sign_in):
-    place = furnish(tenant)
+    place = furnish(tenant, sold=True)
     browser = sign_in(tenant)
     for model in MODELS:
         query = {"event": place.event.id} if model == "reservations_unit" else {}
@@ -120,8 +159,8 @@ def test_an_id_that_is_none_is_a_message_and_no_fault(tenant, furnish, sign_in):
 
 def test_a_filter_by_anothers_event_shows_nothing(make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
-    place = furnish(other)
-    furnish(mine)
+    place = furnish(other, sold=True)
+    furnish(mine, sold=True)
     browser = sign_in(mine)
     for row in (place.event.id, uuid4(), "nonsense"):
         units = browser.get(page("reservations_unit_changelist", event=row))
@@ -132,7 +171,7 @@ def test_a_filter_by_anothers_event_shows_nothing(make_tenant, furnish, sign_in)
 
 def test_lists_show_ones_own_rows_alone(make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
-    own, place = furnish(mine), furnish(other)
+    own, place = furnish(mine, sold=True), furnish(other, sold=True)
     browser = sign_in(mine)
     for model in MODELS:
         query = {"event": own.event.id} if model == "reservations_unit" else {}
@@ -143,7 +182,7 @@ def test_lists_show_ones_own_rows_alone(make_tenant, furnish, sign_in):
 
 def test_autocomplete_finds_ones_own_events_alone(make_tenant, furnish, sign_in):
     mine, other = make_tenant(), make_tenant()
-    own, place = furnish(mine), furnish(other)
+    own, place = furnish(mine, sold=True), furnish(other, sold=True)
     query = {"app_label": "reservations", "model_name": "unit", "field_name": "event", "term": "show"}
     found = sign_in(mine).get(page("autocomplete", **query))
     assert found.status_code == 200

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from holdfast.admin import organizer_site
 from reservations.models import Event
 from tenants.models import Membership, User
 from tenants.operations.members import remove_member
@@ -49,6 +50,17 @@ def test_a_login_without_a_tenant_is_refused(database_name):
     answer = log_in(user.username, "a long password")
     assert answer.status_code == 200
     assert "belongs to no organizer" in answer.content.decode()
+
+
+def test_platform_staff_without_any_tenant_are_told_how_to_make_one(superuser, rf, tenant, make_member):
+    def told(user) -> str:
+        request = rf.get("/admin/")
+        request.user = user
+        return organizer_site._no_tenant(request).render().content.decode()
+
+    assert "create_tenant" in told(superuser)
+    assert "Ask an owner" not in told(superuser)
+    assert "create_tenant" not in told(make_member(tenant, "owner").user), "they have no server"
 
 
 def test_a_login_that_is_switched_off_is_refused(tenant, make_member):

@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -13,15 +14,20 @@ from django.conf import settings as django_settings
 from django.db import connections
 from prometheus_client.parser import text_string_to_metric_families
 
+from holdfast.kernel.clock import Now
 from holdfast.kernel.jobs import heartbeat_key
 from reservations import expiry
 from reservations.invariants.statements import INVARIANTS
 from reservations.invariants.watch import watch
+from reservations.models import Difference, Payment, ProviderCallback, Refund
+from tenants.scope import tenant_transaction
 from tests.support import redis_database
 from tests.support.acts import buy
 from tests.support.processes import background, queue, wait_until
+from tests.support.rows import sample
 
 QUEUES = tuple(django_settings.RQ_QUEUES)
+LABELS = [(name,) for name in QUEUES]
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +48,9 @@ def scrape(api: Callable[..., Any]) -> Callable[[], dict[str, dict[tuple[str, ..
         found: dict[str, dict[tuple[str, ...], float]] = {}
         for family in text_string_to_metric_families(answer.content.decode()):
             assert family.documentation, family.name
-            for sample in family.samples:
-                assert sample.name.startswith("holdfast_"), sample
-                found.setdefault(sample.name, {})[tuple(sample.labels.values())] = sample.value
+            for told in family.samples:
+                assert told.name.startswith("holdfast_"), told
+                found.setdefault(told.name, {})[tuple(told.labels.values())] = told.value
         return found
 
     return read
@@ -55,7 +61,13 @@ A_YEAR_SECONDS = 365 * 24 * 3600
 
 def test_the_text_parses_and_tells_of_every_source(scrape):
     found = scrape()
-    assert found["holdfast_source_up"] == {("queues",): 1, ("holds",): 1, ("invariants",): 1}
+    assert found["holdfast_source_up"] == {
+        ("queues",): 1,
+        ("holds",): 1,
+        ("payments",): 1,
+        ("webhooks",): 1,
+        ("invariants",): 1,
+    }
     for name in ("holdfast_queue_jobs", "holdfast_queue_failed_jobs", "holdfast_queue_oldest_job_age_seconds"):
         assert found[name] == {(name,): 0 for name in QUEUES}
 
@@ -81,11 +93,37 @@ def test_the_sweep_lag_grows_with_a_lapsed_hold_and_ends_with_it(tenant, make_ev
     assert (found["holdfast_lapsed_holds"], found["holdfast_sweep_lag_seconds"]) == ({(): 0}, {(): 0})
 
 
+def test_money_that_is_under_way_is_counted_until_it_has_arrived(tenant, scrape):
+    def told() -> list[float]:
+        found = scrape()
+        names = ("payments_under_review", "pending_refunds", "unprocessed_callbacks", "open_differences")
+        return [found["holdfast_open_payments"][("unknown",)], *(found[f"holdfast_{name}"][()] for name in names)]
+
+    def end(row, **fields) -> None:
+        with tenant_transaction(tenant.id):
+            type(row).objects.filter(id=row.id).update(**fields)
+
+    before = told()
+    late = sample(Payment, tenant.id, status="unknown", look_at=Now() - timedelta(seconds=100))
+    reviewed = sample(Payment, tenant.id, status="needs_review", look_at=None, settled_at=Now())
+    paid = sample(Payment, tenant.id, status="succeeded", look_at=None, settled_at=Now())
+    refund = sample(Refund, tenant.id, payment=paid)
+    callback, difference = sample(ProviderCallback, tenant.id), sample(Difference, tenant.id)
+    assert told() == [count + 1 for count in before]
+    assert scrape()["holdfast_payments_lag_seconds"][()] >= 100
+    for payment in (late, reviewed):
+        end(payment, status="declined", look_at=None, settled_at=Now())
+    end(refund, status="failed", look_at=None, settled_at=Now())
+    end(callback, processed_at=Now(), look_at=None)
+    end(difference, resolved_at=Now())
+    assert told() == before
+
+
 def test_waiting_and_failed_jobs_are_counted(scrape, tenant):
     queue().enqueue("reservations.jobs.sweep")
     queue().enqueue("reservations.jobs.expire_holds", str(tenant.id), [str(UUID(int=7))])
     found = scrape()
-    assert found["holdfast_queue_jobs"] == {("holds",): 2, ("watch",): 0}
+    assert found["holdfast_queue_jobs"] == dict.fromkeys(LABELS, 0) | {("holds",): 2}
     assert 0 <= found["holdfast_queue_oldest_job_age_seconds"][("holds",)] < 10
     assert "holdfast_worker_heartbeat_age_seconds" not in found
     queue().enqueue("reservations.jobs.no_such_job")
@@ -94,7 +132,7 @@ def test_waiting_and_failed_jobs_are_counted(scrape, tenant):
         wait_until(lambda: queue().failed_job_registry.count == 1, "the failure")
         wait_until(lambda: queue().count == 0, "the others")
         found = scrape()
-    assert found["holdfast_queue_failed_jobs"] == {("holds",): 1, ("watch",): 0}
+    assert found["holdfast_queue_failed_jobs"] == dict.fromkeys(LABELS, 0) | {("holds",): 1}
     assert 0 <= found["holdfast_worker_heartbeat_age_seconds"][("holds",)] < 30
     assert ("watch",) not in found["holdfast_worker_heartbeat_age_seconds"]
 
@@ -110,7 +148,7 @@ def test_the_promises_are_told_once_they_were_looked_at(scrape):
     counts = watch()
     found = scrape()
     assert found["holdfast_invariant_breaches"] == {(name,): counts[name] for name in INVARIANTS}
-    assert abs(found["holdfast_invariants_looked_at_seconds"][()] - time.time()) < 10
+    assert abs(found["holdfast_invariants_looked_at_timestamp_seconds"][()] - time.time()) < 10
 
 
 def at(url: str, settings: Any) -> None:
@@ -122,7 +160,13 @@ def test_without_redis_the_rest_is_told(scrape, settings):
         port = listener.getsockname()[1]
     at(f"redis://127.0.0.1:{port}/0", settings)
     found = scrape()
-    assert found["holdfast_source_up"] == {("queues",): 0, ("holds",): 1, ("invariants",): 0}
+    assert found["holdfast_source_up"] == {
+        ("queues",): 0,
+        ("holds",): 1,
+        ("payments",): 1,
+        ("webhooks",): 1,
+        ("invariants",): 0,
+    }
     assert "holdfast_lapsed_holds" in found
 
 

@@ -147,6 +147,7 @@ def test_a_loop_and_a_worker_outlive_a_redis_that_forgets_everything(tenant, pro
 
 def readiness(api: Any) -> tuple[int, dict[str, str]]:
     answer = api(None).get("/readyz")
+    assert (answer.status_code == 503) == ("retry-after" in answer.headers), answer.headers
     return answer.status_code, dict(line.split(": ") for line in answer.content.decode().splitlines())
 
 

@@ -1,17 +1,23 @@
 """The parts of a run, alone: the client, the peers' scripts, the report."""
 
+import random
 import socket
 import threading
+from collections import Counter
 from contextlib import contextmanager
 
 import pytest
 
 from holdfast.bench.client import run_load
 from holdfast.bench.figures import Figures
+from holdfast.bench.floor import CLIENTS, HOLDS_A_SECOND_MAX, units_needed
 from holdfast.bench.load import Load
+from holdfast.bench.options import SECONDS_MAX
 from holdfast.bench.report import Findings, as_json, as_text
 from holdfast.bench.scenarios.flash import flash_faults
+from holdfast.bench.scenarios.throughput import SPREAD_EVENTS, UNITS_A_SECOND, stocked_seconds
 from holdfast.bench.scripts import Step, schema_statements, transaction_script
+from reservations.models.event import UNITS_PER_EVENT_MAX
 
 CREATED = b"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}"
 SOLD_OUT = b'HTTP/1.1 409 Conflict\r\ncontent-length: 30\r\n\r\n{"type": "/problems/sold-out"}'
@@ -80,6 +86,20 @@ def test_a_transaction_of_pgbench_is_read_without_pgbench():
         Step("update t set h = %(id)s where id = %(id)s", keeps_row=False),
         Step("commit", keeps_row=False),
     )
+
+
+@pytest.mark.parametrize("events", [1, SPREAD_EVENTS])
+@pytest.mark.parametrize("seconds", [1, 6])
+def test_no_event_of_the_floor_runs_out_whatever_is_drawn(events, seconds):
+    chance = random.Random(events * seconds)
+    drawn = Counter(chance.choices(range(events), k=seconds * HOLDS_A_SECOND_MAX))
+    assert max(drawn.values()) + CLIENTS <= units_needed(events, seconds)
+
+
+def test_a_load_is_as_long_as_asked_for_unless_one_event_can_not_have_the_stock():
+    assert stocked_seconds(6, events=1) == 6
+    assert stocked_seconds(SECONDS_MAX, events=SPREAD_EVENTS) == SECONDS_MAX
+    assert stocked_seconds(SECONDS_MAX, events=1) * UNITS_A_SECOND == UNITS_PER_EVENT_MAX
 
 
 @pytest.fixture

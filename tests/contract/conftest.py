@@ -1,62 +1,17 @@
 """A sale: a tenant, its client, an event and its units, so that each test says only what it is about."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 
 from reservations.models import Event, Unit
-from tests.contract import expect
+from tests.contract.listener import Listener
+from tests.contract.sale import Sale
+from tests.contract.till import Till
 from tests.support.client import Api
-
-EVENT = {
-    "slug": "summer-night",
-    "name": "Summer night",
-    "kind": "seats",
-    "currency": "EUR",
-    "timezone": "Europe/Berlin",
-}
-
-
-@dataclass(frozen=True)
-class Sale:
-    """An event with units, and the calls that most tests make on it."""
-
-    tenant: Any
-    api: Api
-    event: Event
-    units: list[Unit]
-
-    @property
-    def path(self) -> str:
-        return f"/v1/events/{self.event.id}"
-
-    @property
-    def labels(self) -> list[str]:
-        return [unit.label for unit in self.units]
-
-    @property
-    def ids(self) -> list[str]:
-        return [str(unit.id) for unit in self.units]
-
-    def ask(self, headers: dict[str, str] | None = None, **body: Any) -> Any:
-        """POST /v1/holds for this event, for Ada unless another is named."""
-        body = {"event": str(self.event.id), "customer": "ada@example.org"} | body
-        return self.api.post("/v1/holds", body, headers=headers)
-
-    def hold(self, **body: Any) -> Any:
-        """A hold that must be granted."""
-        return expect.body(self.ask(**body), 201)
-
-    def statuses(self) -> dict[str, str]:
-        """Each unit's label and status, as the list shows them."""
-        page = expect.body(self.api.get(f"{self.path}/units?limit=200"))
-        return {unit["label"]: unit["status"] for unit in page["data"]}
-
-    def holds(self, query: str = "") -> list[Any]:
-        found: list[Any] = expect.body(self.api.get(f"/v1/holds?event={self.event.id}&limit=200{query}"))["data"]
-        return found
+from tests.support.hooks import Hooks, receiving_hooks
+from tests.support.psp import Psp
 
 
 @pytest.fixture
@@ -87,6 +42,46 @@ def sale(make_sale: Callable[..., Sale]) -> Sale:
 
 
 @pytest.fixture
+def make_till(
+    make_sale: Callable[..., Sale], psp: Psp, settings: Any, shift_clock: Callable[[float], None]
+) -> Callable[..., Till]:
+    """`make_till(2)`: a sale of so many units at 25.00 each, paid for at the mock provider; else as `make_sale`."""
+    settings.MOCK_PSP_URL = psp.url
+
+    def make(units: int = 2, *, price_amount: int = 2500, **fields: Any) -> Till:
+        return Till(make_sale(units, price_amount=price_amount, **fields), psp)
+
+    return make
+
+
+@pytest.fixture
 def client(tenant: Any, api: Callable[..., Api]) -> Api:
     """A client of a tenant that has nothing yet."""
     return api(tenant)
+
+
+@pytest.fixture(scope="session")
+def hooks() -> Iterator[Hooks]:
+    """`hooks.place().url` takes deliveries."""
+    with receiving_hooks() as running:
+        yield running
+
+
+@pytest.fixture
+def make_listener(
+    hooks: Hooks, make_tenant: Callable[..., Any], api: Callable[..., Api], shift_clock: Any
+) -> Callable[..., Listener]:
+    """`make_listener(tenant=None, events=["hold.*"])`: a tenant with one endpoint that listens."""
+
+    def make(tenant: Any = None, **fields: Any) -> Listener:
+        tenant = tenant or make_tenant()
+        listener = Listener(tenant, api(tenant), hooks)
+        listener.listen(**fields)
+        return listener
+
+    return make
+
+
+@pytest.fixture
+def listener(make_listener: Callable[..., Listener]) -> Listener:
+    return make_listener()

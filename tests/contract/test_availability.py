@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 
 from tests.contract import expect
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.reservations.state import sell
 from tests.support.client import Api
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract import expect
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.reservations.state import sell
 
 ALL_FREE = {"U-1": "available", "U-2": "available", "U-3": "available"}

@@ -9,7 +9,7 @@ import pytest
 from reservations.models import Event, PausedReason
 from tenants.scope import tenant_transaction
 from tests.contract import expect
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.support.client import Api
 
 STATUSES = ("draft", "on_sale", "paused", "closed")

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from tests.contract import expect
-from tests.contract.conftest import EVENT, Sale
+from tests.contract.sale import EVENT, Sale
 from tests.support.client import Api
 
 FIELDS = {

@@ -10,7 +10,7 @@ import pytest
 from reservations import expiry
 from reservations.operations import events
 from tests.contract import expect, test_holds
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.reservations.state import sell
 from tests.support import feed
 from tests.support.client import NOTHING, Api
@@ -42,7 +42,8 @@ def has(hold: Any, seconds: int) -> bool:
 def is_refused(sale: Sale, hold: Any, status: int, slug: str, body: Any = NOTHING) -> None:
     """And nothing has changed, and nothing was said."""
     before, said = read(sale, hold), feed.read(sale.api)
-    expect.problem(extend(sale, hold, body), status, slug)
+    members = {"order"} if slug == "hold-converted" else set()
+    expect.problem(extend(sale, hold, body), status, slug, members)
     now = read(sale, hold)
     assert expect.apart_from(now, "seconds_left") == expect.apart_from(before, "seconds_left")
     assert feed.read(sale.api) == said

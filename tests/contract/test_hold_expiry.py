@@ -8,7 +8,7 @@ import pytest
 from reservations.models import Hold, Unit
 from tenants.scope import tenant_transaction
 from tests.contract import expect
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.reservations.state import rows_of
 
 

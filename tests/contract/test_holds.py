@@ -10,7 +10,7 @@ import pytest
 from reservations.models import Unit
 from tenants.scope import tenant_transaction
 from tests.contract import expect
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.reservations.state import release, rows_of, sell
 from tests.support.client import Api
 from tests.support.web import granian

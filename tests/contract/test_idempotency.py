@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.contract import expect
-from tests.contract.conftest import EVENT, Sale
+from tests.contract.sale import EVENT, Sale
 from tests.reservations.state import release, rows_of, sell
 from tests.support.client import Api
 

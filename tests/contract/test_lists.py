@@ -9,7 +9,7 @@ import pytest
 from reservations.models import Hold, Unit
 from tenants.scope import tenant_transaction
 from tests.contract import expect
-from tests.contract.conftest import EVENT, Sale
+from tests.contract.sale import EVENT, Sale
 from tests.support.client import Api
 
 UNITS = 500

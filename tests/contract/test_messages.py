@@ -1,5 +1,6 @@
 """`GET /v1/webhooks/messages`: what happened, oldest first, each with its subject as it was at that moment."""
 
+import re
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -16,10 +17,12 @@ from reservations.operations import events
 from reservations.operations.holds import release_hold
 from tenants.scope import NoTenant, tenant_transaction
 from tests.contract import expect
-from tests.contract.conftest import EVENT, Sale
+from tests.contract.sale import EVENT, Sale
 from tests.support import feed
 from tests.support.client import Api
 from tests.support.rows import unique
+from tests.support.web import CHECKOUT
+from webhooks.message_types import PATTERNS, TYPES
 from webhooks.outbox import Fact, NoTransaction, publish
 
 MEMBERS = {"id", "type", "sequence", "occurred_at", "tenant", "subject", "data"}
@@ -170,6 +173,8 @@ def test_messages_are_found_by_type(sale: Sale) -> None:
     assert feed.types(feed.read(sale.api, "type=hold.released")) == ["hold.released"]
     assert feed.types(feed.read(sale.api, "type=event.published")) == ["event.published"]
     assert feed.read(sale.api, "type=hold.converted") == []
+    assert feed.types(feed.read(sale.api, "type=hold.*")) == ["hold.created", "hold.created", "hold.released"]
+    assert feed.types(feed.read(sale.api, "type=event.*")) == ["event.published"]
 
 
 def test_messages_are_found_by_subject_and_type_together(sale: Sale) -> None:
@@ -221,9 +226,19 @@ def test_a_subject_that_is_no_id_is_refused_and_an_unknown_one_selects_nothing(s
     assert feed.read(sale.api, f"subject={UUID(int=7)}") == []
 
 
-def test_a_type_that_nothing_has_selects_nothing(sale: Sale) -> None:
-    assert feed.read(sale.api, "type=hold.nonsense") == []
-    assert expect.parameters(sale.api.get(f"{feed.PATH}?type=a%00b")) == ["type"]
+@pytest.mark.parametrize("wrong", ["hold.nonsense", "hold.create", "holds.*", "*", "*.created", "hold.", "", "a%00b"])
+def test_a_type_that_no_message_can_have_is_refused(sale: Sale, wrong: str) -> None:
+    assert expect.parameters(sale.api.get(f"{feed.PATH}?type={wrong}")) == ["type"]
+
+
+def test_every_type_of_the_product_can_be_asked_for(sale: Sale) -> None:
+    for pattern in PATTERNS:
+        assert sale.api.get(f"{feed.PATH}?type={pattern}").status_code == 200, pattern
+    told = re.compile(r'"((?:hold|order|ticket|event|payment|endpoint)\.[a-z_]+)"')
+    sources = [path for app in ("reservations", "webhooks") for path in (CHECKOUT / app).rglob("*.py")]
+    named = {name for path in sources if "migrations" not in path.parts for name in told.findall(path.read_text())}
+    assert "hold.created" in named
+    assert named <= set(TYPES)
 
 
 # --- pages

@@ -47,11 +47,28 @@ def test_a_query_is_utf_8_whatever_charset_the_body_claims(tenant, web, make_eve
     assert [unit["label"] for unit in found["data"]] == ["Ä-1"]
 
 
-@pytest.mark.parametrize("host", ["evil.example", "a b"])
-def test_the_docs_refuse_a_foreign_host_as_json(api, host):
-    answer = api(None).get("/v1/docs", headers={"Host": host})
-    assert answer.status_code < 500
-    assert answer.json()["request_id"]
+@pytest.mark.parametrize("host", ["evil.example", "a b", "127.0.0.1.evil.example", "@127.0.0.1"])
+@pytest.mark.parametrize("path", ["/v1/events", "/v1/docs", "/v1/openapi.json", "/v1/nowhere"])
+def test_a_foreign_host_is_refused_under_v1(tenant, api, path, host):
+    assert api(tenant).get(path, headers={"Host": "127.0.0.1:8000"}).status_code in (200, 404)
+    answer = api(tenant).get(path, headers={"Host": host})
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+    assert "HOLDFAST_ALLOWED_HOSTS" in answer.json()["detail"]
+    assert answer.json()["request_id"] == answer["X-Request-Id"]
+
+
+def test_a_hold_is_not_made_under_a_foreign_host(tenant, api, make_event, make_units):
+    event = make_event(tenant)
+    make_units(tenant, event)
+    asked = {"event": str(event.id), "quantity": 1, "customer": "ada@example.org"}
+    refused = api(tenant).post("/v1/holds", asked, headers={"Host": "evil.example"})
+    assert refused.status_code == 400
+    assert api(tenant).get("/v1/holds").json()["data"] == []
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
+def test_the_probes_answer_any_host(database_name, api, path):
+    assert api(None).get(path, headers={"Host": "10.0.0.7:8000"}).status_code in (200, 503)
 
 
 @pytest.mark.parametrize("state", ["25P03", "25006"])

@@ -6,15 +6,22 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from reservations.models import Order
+from tenants.scope import tenant_transaction
 from tests.contract import expect, test_events, test_holds, test_units
-from tests.contract.conftest import EVENT, Sale
+from tests.contract.sale import EVENT, Sale
+from tests.reservations.state import sell
 from tests.support import feed
 from tests.support.client import Api
 from tests.support.endpoints import endpoints, tenant_endpoints
+from tests.support.rows import sample
+from webhooks.models import Attempt, Delivery
 
 METHODS = {"get", "put", "post", "patch", "delete"}
 # they are about the API and no part of it
 OUTSIDE = {"/v1/openapi.json", "/v1/docs"}
+# its signature is the proof, not a key
+SIGNED = ("POST", "/v1/payments/callbacks/{provider}/{account_id}")
 
 
 @pytest.fixture
@@ -29,14 +36,16 @@ def calls(document: Any) -> set[tuple[str, str]]:
 def test_the_document_has_every_call_and_no_other(document: Any) -> None:
     known = {(endpoint.method, endpoint.path) for endpoint in endpoints() if endpoint.path not in OUTSIDE}
     assert calls(document) == known
-    assert {(endpoint.method, endpoint.path) for endpoint in tenant_endpoints()} == known
+    assert {(endpoint.method, endpoint.path) for endpoint in tenant_endpoints()} == known - {SIGNED}
 
 
-def test_every_call_has_a_name_of_its_own_and_asks_for_a_key(document: Any) -> None:
-    operations = [document["paths"][path][method.lower()] for method, path in calls(document)]
-    names = [operation["operationId"] for operation in operations]
+def test_every_call_has_a_name_of_its_own_and_asks_for_a_key_but_for_callbacks(document: Any) -> None:
+    operations = {call: document["paths"][call[1]][call[0].lower()] for call in calls(document)}
+    names = [operation["operationId"] for operation in operations.values()]
     assert len(set(names)) == len(names)
-    assert all(operation["security"] == [{"apiKey": []}] for operation in operations)
+    assert "security" not in document
+    assert not operations.pop(SIGNED).get("security")
+    assert all(operation["security"] == [{"apiKey": []}] for operation in operations.values())
     assert document["components"]["securitySchemes"]["apiKey"] | {"bearerFormat": ""} == {
         "type": "http",
         "scheme": "bearer",
@@ -48,7 +57,8 @@ def test_every_call_tells_its_refusals_as_problem_documents(document: Any) -> No
     for method, path in calls(document):
         responses = document["paths"][path][method.lower()]["responses"]
         refusals = {status: answer for status, answer in responses.items() if int(status) >= 400}
-        assert {"400", "401", "403", "404", "409", "422"} <= set(refusals)
+        some = {"401", "404", "413"} if (method, path) == SIGNED else {"400", "401", "403", "404", "409", "422"}
+        assert some <= set(refusals)
         assert all(set(answer["content"]) == {"application/problem+json"} for answer in refusals.values()), path
 
 
@@ -93,6 +103,43 @@ def same_members(document: Any, schema: Any, shown: Any, place: str = "") -> Non
         same_members(document, schema["properties"][name], value, f"{place}.{name}")
 
 
+def ticket_answers(sale: Sale) -> dict[str, Any]:
+    """Of a sold unit."""
+    hold = sale.hold(quantity=1)
+    sell(sale.tenant.id, hold["id"])
+    with tenant_transaction(sale.tenant.id):
+        order = Order.objects.get(hold_id=hold["id"])
+    tickets = sale.api.get(f"/v1/orders/{order.id}/tickets")
+    token = expect.body(tickets)["data"][0]["token"]
+    return {"list_tickets": tickets, "redeem_ticket": sale.api.post("/v1/tickets/redeem", {"token": token})}
+
+
+def webhook_answers(api: Api) -> dict[str, Any]:
+    """Of an endpoint, whose delivery was tried once."""
+    made = api.post("/v1/webhooks/endpoints", {"url": "http://127.0.0.1:9/", "events": ["hold.*"]})
+    path = f"/v1/webhooks/endpoints/{expect.body(made, 201)['id']}"
+    ping = api.post(f"{path}/ping")
+    delivery = Delivery.everywhere.get(id=expect.body(ping, 202)["delivery"])
+    sample(Attempt, delivery.tenant_id, delivery=delivery)
+    replay = api.post(f"{path}/replay", {"since": "2020-01-01T00:00:00Z"})
+    return {
+        "create_endpoint": made,
+        "list_endpoints": api.get("/v1/webhooks/endpoints"),
+        "get_endpoint": api.get(path),
+        "change_endpoint": api.patch(path, {"description": "The shop"}),
+        "ping_endpoint": ping,
+        "list_deliveries": api.get("/v1/webhooks/deliveries"),
+        "get_delivery": api.get(f"/v1/webhooks/deliveries/{delivery.id}"),
+        "retry_delivery": api.post(f"/v1/webhooks/deliveries/{delivery.id}/retry"),
+        "begin_replay": replay,
+        "get_replay": api.get(f"/v1/webhooks/replays/{expect.body(replay, 202)['replay']}"),
+        "rotate_secret": api.post(f"{path}/rotate-secret"),
+        "disable_endpoint": api.post(f"{path}/disable"),
+        "enable_endpoint": api.post(f"{path}/enable"),
+        "get_catalogue": api.get("/v1/webhooks/catalogue"),
+    }
+
+
 def test_each_answer_has_the_members_that_the_document_gives_it(document: Any, make_sale: Callable[..., Sale]) -> None:
     sale = make_sale(3, section="Stalls")
     hold = sale.hold(quantity=1)
@@ -117,6 +164,9 @@ def test_each_answer_has_the_members_that_the_document_gives_it(document: Any, m
         "release_hold": post(f"/v1/holds/{hold['id']}/release", {"reason": "too late"}),
         "list_messages": get("/v1/webhooks/messages"),
         "get_message": get(f"/v1/webhooks/messages/{message['id']}"),
+        **ticket_answers(sale),
+        **webhook_answers(sale.api),
+        "list_payment_accounts": get("/v1/payment-accounts"),
         "close_event": post(f"{sale.path}/close"),
     }
     for operation_id, answer in shown.items():
@@ -152,6 +202,13 @@ REQUESTS = {
     ),
     "extend_hold": ({"seconds"}, set()),
     "release_hold": ({"reason"}, set()),
+    "redeem_ticket": ({"token", "gate"}, {"token"}),
+    "create_order": ({"hold", "payment", "buyer"}, {"hold"}),
+    "refund_order": ({"items", "reason", "restock"}, set()),
+    "create_endpoint": ({"url", "events", "description"}, {"url", "events"}),
+    "change_endpoint": ({"url", "events", "description"}, set()),
+    "rotate_secret": ({"overlap_seconds"}, set()),
+    "begin_replay": ({"since", "until", "types", "status"}, {"since"}),
 }
 
 
@@ -171,6 +228,7 @@ RANGES = {
     ("create_event", "units_per_customer_max"): (1, 10_000),
     ("create_hold", "ttl_seconds"): (5, 7200),
     ("extend_hold", "seconds"): (5, 7200),
+    ("rotate_secret", "overlap_seconds"): (0, 604_800),
 }
 
 
@@ -184,6 +242,8 @@ def test_the_document_tells_the_defaults(document: Any) -> None:
     properties = request_of(document, "create_event")["properties"]
     defaults = {"hold_ttl_seconds": 600, "hold_extensions_max": 2, "units_per_hold_max": 10}
     assert {name: properties[name].get("default") for name in defaults} == defaults
+    assert request_of(document, "rotate_secret")["properties"]["overlap_seconds"]["default"] == 86_400
+    assert request_of(document, "begin_replay")["properties"]["status"]["default"] == "all"
 
 
 def test_a_change_has_no_defaults_that_a_client_might_send(document: Any) -> None:
@@ -206,7 +266,13 @@ def test_the_document_tells_how_long_lists_and_texts_may_be(document: Any) -> No
 
 @pytest.mark.parametrize(
     "operation_id",
-    ["create_event", "publish_event", "create_units", "block_units", "create_hold", "extend_hold", "release_hold"],
+    [
+        *("create_event", "publish_event", "create_units", "block_units"),
+        *("create_hold", "extend_hold", "release_hold", "redeem_ticket"),
+        *("create_order", "refund_order", "cancel_order"),
+        *("create_endpoint", "enable_endpoint", "disable_endpoint", "ping_endpoint", "rotate_secret"),
+        *("begin_replay", "retry_delivery"),
+    ],
 )
 def test_every_post_tells_that_it_takes_an_idempotency_key(document: Any, operation_id: str) -> None:
     operation = next(
@@ -216,6 +282,28 @@ def test_every_post_tells_that_it_takes_an_idempotency_key(document: Any, operat
         if operation["operationId"] == operation_id
     )
     assert "Idempotency-Key" in [parameter["name"] for parameter in operation.get("parameters", ())]
+
+
+TOLD = {
+    "create_order": ["`Location`", "`Retry-After`", "`order`", "`decline_code`", "`provider_unavailable`"],
+    "redeem_ticket": ["429 after a hundred", "each web process counts for itself"],
+    "get_ticket_qr": ["asks for the API key"],
+}
+
+
+@pytest.mark.parametrize("operation_id", sorted(TOLD))
+def test_what_no_schema_tells_is_in_the_words_about_a_call(document: Any, operation_id: str) -> None:
+    operations = [operation for item in document["paths"].values() for operation in item.values()]
+    (operation,) = (operation for operation in operations if operation["operationId"] == operation_id)
+    words = " ".join(operation["description"].split())
+    assert [part for part in TOLD[operation_id] if part not in words] == []
+
+
+def test_the_document_tells_what_a_timeline_may_say(document: Any) -> None:
+    schemas = document["components"]["schemas"]
+    what = resolved(document, schemas["TimelineShown"]["properties"]["what"])
+    assert set(what["enum"]) >= {"order_created", "payment_succeeded", "payment_needs_review", "refund_failed"}
+    assert "payment_refunded" not in what["enum"]
 
 
 def test_no_text_of_the_document_is_about_the_code(document: Any) -> None:

@@ -10,7 +10,7 @@ from reservations.models import Unit
 from reservations.operations import events
 from tenants.scope import tenant_transaction
 from tests.contract import expect, test_holds
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.contract.test_extend import read
 from tests.reservations.state import rows_of, sell
 from tests.support import feed
@@ -114,7 +114,7 @@ def test_a_hold_that_was_converted_can_not_be_released(
     hold = sale.hold(quantity=1)
     sell(sale.tenant.id, hold["id"])
     shift_clock(seconds)
-    expect.problem(release(sale, hold), 409, "hold-converted")
+    expect.problem(release(sale, hold), 409, "hold-converted", {"order"})
     assert rows_of(sale.tenant.id) == {"holds": 1, "units": {"available": 2, "sold": 1}}
 
 

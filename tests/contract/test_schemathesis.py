@@ -19,7 +19,8 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.specs.openapi.checks import negative_data_rejection, positive_data_acceptance
 
 from holdfast.kernel.fields import parse_id
-from tests.contract.conftest import Sale
+from tests.contract import expect
+from tests.contract.sale import Sale
 from tests.support.endpoints import Endpoint, tenant_endpoints
 
 EXAMPLES = 15
@@ -32,7 +33,7 @@ EXCLUDED = [positive_data_acceptance]
 
 def loaded() -> Any:
     """The document as it is served, but for its long enumerations (currencies, zones): three values of each will do."""
-    document = Client().get("/v1/openapi.json").json()
+    document = Client().get("/v1/openapi.json", SERVER_NAME="localhost").json()
     for schema in document["components"]["schemas"].values():
         if "enum" in schema:
             schema["enum"] = schema["enum"][:3] if len(schema["enum"]) > LONG_ENUMERATION else schema["enum"]
@@ -53,8 +54,20 @@ def theirs(make_sale: Callable[..., Sale]) -> Sale:
 @pytest.fixture
 def known(theirs: Sale) -> dict[str, str]:
     """Ids of things that exist, by the name of the parameter or member that takes them."""
-    event = str(theirs.event.id)
-    return {"event_id": event, "event": event, "hold_id": theirs.hold(quantity=1)["id"]}
+    event, endpoints = str(theirs.event.id), "/v1/webhooks/endpoints"
+    made = theirs.api.post(endpoints, {"url": "http://127.0.0.1:9/", "events": ["hold.*"]})
+    endpoint = expect.body(made, 201)["id"]
+    ping = theirs.api.post(f"{endpoints}/{endpoint}/ping")
+    replay = theirs.api.post(f"{endpoints}/{endpoint}/replay", {"since": "2020-01-01T00:00:00Z"})
+    return {
+        "event_id": event,
+        "event": event,
+        "hold_id": theirs.hold(quantity=1)["id"],
+        "endpoint_id": endpoint,
+        "endpoint": endpoint,
+        "delivery_id": expect.body(ping, 202)["delivery"],
+        "replay_id": expect.body(replay, 202)["replay"],
+    }
 
 
 def name_what_exists(case: Any, known: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.contract import expect
-from tests.contract.conftest import EVENT
+from tests.contract.sale import EVENT
 from tests.support.client import Api
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from reservations.operations.units import create_units
 from tests.contract import expect
-from tests.contract.conftest import Sale
+from tests.contract.sale import Sale
 from tests.reservations.state import sell
 from tests.support.client import Api
 

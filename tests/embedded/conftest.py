@@ -42,6 +42,17 @@ elif command == "query":
         print(*connection.execute(rest[0]).fetchone())
 elif command in {"work", "run_periodic"}:
     time.sleep(600)
+elif command == "mock_psp":
+    import http.server
+    class Healthy(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200 if self.path == "/healthz" else 404)
+            self.end_headers()
+        def log_message(self, *_):
+            pass
+    class Sharing(http.server.ThreadingHTTPServer):
+        allow_reuse_port = True
+    Sharing(("127.0.0.1", int(rest[rest.index("--port") + 1])), Healthy).serve_forever()
 elif command == "wait":
     print("waiting", flush=True)
     time.sleep(60)
@@ -62,6 +73,9 @@ def application(environ, start_response):
     known = {"/readyz": "200 OK", "/v1/holds": os.environ.get("STUB_HOLDS", "201 Created"), "/pid": "200 OK"}
     if path == "/slow":
         time.sleep(60)
+    if path == "/readyz" and "STUB_READYZ" in os.environ:
+        start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+        return [os.environ["STUB_READYZ"].encode()]
     start_response(known.get(path, "404 Not Found"), [("Content-Type", "application/json")])
     if path == "/v1/holds":
         return [environ["HTTP_AUTHORIZATION"].encode(), b" ", environ["wsgi.input"].read()]
@@ -199,6 +213,7 @@ def stub_checkout() -> Iterator[Checkout]:
     with empty_checkout() as made:
         shutil.copytree(EMBEDDED, made.app / "holdfast" / "embedded", ignore=shutil.ignore_patterns("__pycache__"))
         (made.app / "holdfast" / "__init__.py").touch()
+        shutil.copy2(EMBEDDED.parent / "env.py", made.app / "holdfast")
         (made.app / "holdfast" / "wsgi.py").write_text(WSGI)
         (made.app / "manage.py").write_text(MANAGE)
         (made.app / "requirements.lock").touch()

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from holdfast.bench.options import Options
+from holdfast.bench.scenarios import SCENARIOS
+
 pytestmark = pytest.mark.xdist_group("embedded services")
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -138,12 +141,34 @@ def test_help_needs_no_python_and_an_unknown_command_is_refused(clone: Clone) ->
     assert "./hold COMMAND" in err
 
 
+def test_help_names_every_variable_that_the_readme_explains(clone: Clone) -> None:
+    explained = re.findall(r"`((?:HOLDFAST_\w+|DATABASE_URL|REDIS_URL))`", (ROOT / "README.md").read_text())
+    _, out, _ = clone.run("help")
+    named = re.findall(r"\w+", out.partition("Environment")[2])
+    assert set(explained) == {name for name in named if name.isupper() and "_" in name}
+
+
+def test_help_of_the_benchmarks_tells_each_scenario_and_option(clone: Clone) -> None:
+    code, out, err = clone.run("bench", "hot", "--help")
+    assert (code, err) == (0, "")
+    assert re.findall(r"^  (\w+)  ", out, re.MULTILINE) == list(SCENARIOS)
+    options = {f"--{name}" for name in Options.__dataclass_fields__} | {"--json"}
+    assert set(re.findall(r"^  (--\w+)", out, re.MULTILINE)) == options
+    assert not (clone.folder / ".venv").exists()
+
+
 @pytest.mark.parametrize(
-    "arguments", [("demo", "--help"), ("up", "--port", "8001", "-h"), ("bench", "--help"), ("setup", "-h")]
+    ("arguments", "usage"),
+    [
+        (("demo", "--help"), "./hold COMMAND"),
+        (("up", "--port", "8001", "-h"), "./hold COMMAND"),
+        (("bench", "--help"), "./hold bench SCENARIO"),
+        (("setup", "-h"), "./hold COMMAND"),
+    ],
 )
-def test_help_with_a_command_makes_nothing(clone: Clone, arguments: tuple[str, ...]) -> None:
+def test_help_with_a_command_makes_nothing(clone: Clone, arguments: tuple[str, ...], usage: str) -> None:
     code, out, err = clone.run(*arguments)
 
     assert (code, err) == (0, "")
-    assert "./hold COMMAND" in out
+    assert out.startswith(f"usage: {usage}")
     assert not (clone.folder / ".venv").exists()

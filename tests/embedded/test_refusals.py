@@ -36,6 +36,40 @@ def test_production_without_a_secret_key(checkout: Checkout) -> None:
     assert refused(checkout, HOLDFAST_ENV="production").startswith("HOLDFAST_SECRET_KEY is not set")
 
 
+SECRET = "s3cret-w0rd"
+PRODUCTION = {
+    "HOLDFAST_ENV": "production",
+    "HOLDFAST_SECRET_KEY": "k" * 32,
+    "HOLDFAST_ALLOWED_HOSTS": "tickets.example.org",
+}
+
+
+@pytest.mark.parametrize("command", ["up", "demo", "manage", "test"])
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HOLDFAST_ALLOWED_HOSTS", None),
+        ("HOLDFAST_SECRET_KEY", SECRET),
+        ("HOLDFAST_CSRF_TRUSTED_ORIGINS", "tickets.example.org"),
+        ("REDIS_URL", f"http://:{SECRET}@cache"),
+        ("DATABASE_URL", f"mysql://owner:{SECRET}@db/tickets"),
+        ("HOLDFAST_APP_DATABASE_URL", f"postgresql://app:{SECRET}@db"),
+        ("HOLDFAST_ENV", ""),
+    ],
+)
+def test_what_every_process_would_stop_at(checkout: Checkout, command: str, variable: str, value: str | None) -> None:
+    line = refused(checkout, command, **PRODUCTION | {variable: value})
+    assert line.startswith(f"{variable} ")
+    assert SECRET not in line
+    assert not checkout.state.exists()
+
+
+def test_what_is_good_for_production_is_not_refused(checkout: Checkout) -> None:
+    checkout.state.mkdir()
+    given = {"DATABASE_URL": "postgresql://given@/x", "REDIS_URL": "redis://given"}
+    assert checkout.run("manage", "environment", **PRODUCTION, **given)[0] == 0
+
+
 @pytest.mark.parametrize("arguments", [("up", "--workers", "0"), ("up", "--colour"), ("demo", "now")])
 def test_an_option_that_is_none(checkout: Checkout, arguments: tuple[str, ...]) -> None:
     assert arguments[1] in refused(checkout, *arguments)

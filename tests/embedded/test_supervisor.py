@@ -220,7 +220,10 @@ def test_the_demo_shows_how_to_make_a_hold(checkout: Checkout) -> None:
     command = "".join(lines[lines.index('Hold one unit of "Gala":\n') + 2 : -2])
     answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True)  # noqa: S602 - as pasted
     assert answer.stdout == 'Bearer hf_key {"event": "evt", "quantity": 1, "customer": "ada@example.org"}'
-    assert f"http://127.0.0.1:{port}/admin/   ada / secret\n" in "".join(lines)
+    said = "".join(lines)
+    assert f"http://127.0.0.1:{port}/admin/   ada / secret\n" in said
+    assert f"\nURL=http://127.0.0.1:{port}\nKEY=hf_key\nEVENT=evt\n" in said, "to paste as they are"
+    assert f"{checkout.state} " in said
     assert end(process)[0] == 0
     assert checkout.pids() == []
 

@@ -39,12 +39,22 @@ def copy_product(checkout: Checkout) -> None:
             shutil.copy2(entry, checkout.app)
 
 
+def status_of(port: int, path: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", path)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
 def test_up_is_ready_with_its_workers_and_stops_at_once() -> None:
     with empty_checkout() as checkout:
         copy_product(checkout)
         port = free_port()
         started_at = time.monotonic()
-        process = checkout.start_up(port, HOLDFAST_STATE=str(checkout.folder / "a b%20#?é"), **UNLUCKY)
+        state = str(checkout.folder / "a b%20#?é")
+        process = checkout.start_up(port, HOLDFAST_STATE=state, **UNLUCKY)
         assert time.monotonic() - started_at < STARTED_WITHIN_SECONDS
 
         waiting = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
@@ -52,9 +62,18 @@ def test_up_is_ready_with_its_workers_and_stops_at_once() -> None:
         lines = waiting.getresponse().read().decode().splitlines()
         assert lines == ["database: ok", "redis: ok", "migrations: ok", "workers: ok"]
 
+        beside = checkout.run("manage", "mock_charges", "--json", HOLDFAST_STATE=state, **UNLUCKY)
+        assert beside == (0, '{"charges": [], "refunds": []}\n', "")
+
         (worker,) = checkout.pids("manage.py work holds")
         os.kill(worker, signal.SIGKILL)
         wait_for("another worker", lambda: checkout.pids("manage.py work holds") not in ([], [worker]))
+
+        mock_port = int((Path(state) / "dev" / "mock-psp" / "port").read_text())
+        (mock,) = checkout.pids("manage.py mock_psp")
+        os.kill(mock, signal.SIGKILL)
+        wait_for("the mock provider at the same address", lambda: status_of(mock_port, "/healthz") == 200)
+        assert checkout.pids("manage.py mock_psp") != [mock]
 
         stopped_at = time.monotonic()
         process.send_signal(signal.SIGTERM)

@@ -11,15 +11,24 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from tests.support.bodies import BODIES, body_of
+from tests.support.bodies import BODIES, body_of, key_of
 from tests.support.client import authorization
 from tests.support.endpoints import Endpoint, tenant_endpoints
 from tests.support.rows import everything_of, sample, tenant_models, word_of
 
 WITH_BODIES = [endpoint for endpoint in tenant_endpoints() if endpoint.takes_bodies]
 EACH = pytest.mark.parametrize("endpoint", WITH_BODIES, ids=str)
+MAY_BE_EMPTY = ("/extend", "/release", "/refund", "/cancel", "/rotate-secret")
 BULK = {"POST /v1/events/{event_id}/units"}
 DEEP = 20_000
+OTHER_MEDIA_TYPES = (
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=x",
+    "application/xml",
+    "json",
+    "*/*",
+)
 
 MALFORMED = {
     "deep arrays": b"[" * DEEP + b"]" * DEEP,
@@ -69,19 +78,29 @@ def ids(tenant) -> dict[str, Any]:
 
 @pytest.fixture
 def send(endpoint: Endpoint, ids, tenant, api) -> Any:
-    """Sends to the endpoint, and sees to it that nothing but the note of the key's use has changed."""
+    """Sends to the endpoint, and sees to it that a refusal changes nothing but that it is kept under its key."""
     client = api(tenant)
     address = endpoint.at(**ids)
     assert client.get("/v1/api-keys").status_code == 200
     before = everything_of(tenant.id)
 
-    def run(body: Any, **kwargs: Any) -> Any:
-        response = client.send(endpoint.method, address, body, **kwargs)
+    def run(body: Any, *, headers: dict[str, str] | None = None, **kwargs: Any) -> Any:
+        response = client.send(endpoint.method, address, body, headers=key_of(endpoint) | (headers or {}), **kwargs)
         if response.status_code >= 400:
-            assert everything_of(tenant.id) == before
+            now = everything_of(tenant.id)
+            assert but_for_answers(now) == but_for_answers(before)
+            kept = now[ANSWERS] != before[ANSWERS]
+            assert not kept or response.status_code in (402, 409, 410)
         return response
 
     return run
+
+
+ANSWERS = "tenants_idempotencykey"
+
+
+def but_for_answers(rows: dict[str, list[str]]) -> dict[str, list[str]]:
+    return {table: found for table, found in rows.items() if table != ANSWERS}
 
 
 def assert_problem(response: Any, status: int, slug: str) -> dict[str, Any]:
@@ -96,7 +115,7 @@ def assert_problem(response: Any, status: int, slug: str) -> dict[str, Any]:
 def test_the_walk_has_a_good_body_for_every_call_that_needs_one(ids, tenant, api):
     for endpoint in WITH_BODIES:
         if str(endpoint) not in BODIES:
-            response = api(tenant).send(endpoint.method, endpoint.at(**ids))
+            response = api(tenant).send(endpoint.method, endpoint.at(**ids), headers=key_of(endpoint))
             assert response.status_code < 500
             assert response.status_code not in (400, 422), endpoint
 
@@ -119,35 +138,19 @@ def test_json_that_is_no_object_is_invalid_as_a_whole(endpoint, send):
 def test_no_body_where_one_is_needed_is_malformed(endpoint, send):
     response = send(b"")
     if str(endpoint) in BODIES:
-        allowed = (
-            {400} if not endpoint.path.endswith(("/extend", "/release", "/refund", "/cancel")) else {200, 409, 410}
-        )
+        allowed = {400} if not endpoint.path.endswith(MAY_BE_EMPTY) else {200, 409, 410}
         assert response.status_code in allowed
     else:
         assert response.status_code in (200, 202, 204, 409)
 
 
 @EACH
-@pytest.mark.parametrize(
-    "media_type",
-    [
-        "text/plain",
-        "application/x-www-form-urlencoded",
-        "multipart/form-data; boundary=x",
-        "application/xml",
-        "json",
-        "*/*",
-    ],
-)
-def test_another_media_type_is_415(endpoint, media_type, send, ids):
+def test_another_media_type_is_415(endpoint, send, ids):
     body = json.dumps(body_of(endpoint, ids) or {}).encode()
-    assert_problem(send(body, media_type=media_type), 415, "unsupported-media-type")
-
-
-@EACH
-def test_a_multipart_body_is_415(endpoint, send):
-    body = b'--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nx\r\n--x--\r\n'
-    assert_problem(send(body, media_type="multipart/form-data; boundary=x"), 415, "unsupported-media-type")
+    multipart = b'--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nx\r\n--x--\r\n'
+    for media_type in OTHER_MEDIA_TYPES:
+        assert_problem(send(body, media_type=media_type), 415, "unsupported-media-type")
+    assert_problem(send(multipart, media_type="multipart/form-data; boundary=x"), 415, "unsupported-media-type")
 
 
 @EACH
@@ -205,11 +208,27 @@ WRONG: dict[type, list[Any]] = {
     str: [2, 0, 2.5, True, False, [], ["x"], {}, "", "   ", "\0", "a\0b", "a\nb", "x" * 10_000, 2**64],
     list: ["x", "", 2, True, {}, {"0": "x"}, [], [None], [[]], [{}], [True], [2.5]],
     dict: ["x", "", 2, True, [], [{}]],
+    bool: ["true", "", 1, 0, 1.0, [], {}, [True]],
 }
 # null says "none" for what need not be there
-NULLABLE = ("_at", "_max", "seconds", "section", "row", "number", "price", "reason")
+NULLABLE = (
+    "_at",
+    "_max",
+    "seconds",
+    "section",
+    "row",
+    "number",
+    "price",
+    "reason",
+    "/buyer",
+    "/buyer/name",
+    "/buyer/email",
+    "/description",
+    "/until",
+    "/types",
+)
 # no text at all is a text, too
-MAY_BE_BLANK = ("/reason",)
+MAY_BE_BLANK = ("/reason", "/description")
 
 
 @EACH

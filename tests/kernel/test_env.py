@@ -25,6 +25,12 @@ BAD = [
     ("HOLDFAST_SECRET_KEY", "k" * 31),
     ("HOLDFAST_ALLOWED_HOSTS", ""),
     ("HOLDFAST_ALLOWED_HOSTS", " , "),
+    ("HOLDFAST_ALLOWED_HOSTS", "https://tickets.example.org"),
+    ("HOLDFAST_ALLOWED_HOSTS", "tickets.example.org:8000"),
+    ("HOLDFAST_CSRF_TRUSTED_ORIGINS", "tickets.example.org"),
+    ("HOLDFAST_CSRF_TRUSTED_ORIGINS", "https://a.example.org, ftp://b.example.org"),
+    ("HOLDFAST_CSRF_TRUSTED_ORIGINS", "https://tickets.example.org/admin"),
+    ("HOLDFAST_CSRF_TRUSTED_ORIGINS", "https://tickets.example.org:99999"),
     ("DATABASE_URL", ""),
     ("DATABASE_URL", f"mysql://owner:{PASSWORD}@db/tickets"),
     ("DATABASE_URL", f"owner:{PASSWORD}@db/tickets"),
@@ -44,6 +50,24 @@ BAD = [
     ("HOLDFAST_APP_DATABASE_URL", f"app:{PASSWORD}"),
     ("HOLDFAST_APP_DATABASE_URL", f"postgresql://:{PASSWORD}@db/tickets"),
     ("HOLDFAST_MAINTENANCE_DATABASE_URL", f"maintenance:{PASSWORD}"),
+    ("HOLDFAST_PUBLIC_URL", "tickets.example.org"),
+    ("HOLDFAST_PUBLIC_URL", "ftp://tickets.example.org"),
+    ("HOLDFAST_PUBLIC_URL", f"https://ada:{PASSWORD}@tickets.example.org"),
+    ("HOLDFAST_PUBLIC_URL", "https://tickets.example.org:99999"),
+    ("HOLDFAST_PUBLIC_URL", "https://tickets.example.org/?a=b"),
+    ("HOLDFAST_PUBLIC_URL", "https://tickets.example.org/\N{SNOWMAN}"),
+    ("HOLDFAST_PUBLIC_URL", "https://"),
+    ("HOLDFAST_PUBLIC_URL", "https://tickets.example.org\n"),
+    ("HOLDFAST_MOCK_PSP_URL", "http://127.0.0.1:8001"),
+    ("HOLDFAST_MOCK_PSP_FILE", "/srv/holdfast/books"),
+    ("HOLDFAST_WEBHOOK_PORTS", "https"),
+    ("HOLDFAST_WEBHOOK_PORTS", "443;8443"),
+    ("HOLDFAST_WEBHOOK_PORTS", "0"),
+    ("HOLDFAST_WEBHOOK_PORTS", "65536"),
+    ("HOLDFAST_WEBHOOK_PORTS", "-443"),
+    ("HOLDFAST_WEBHOOK_PORTS", "\N{FULLWIDTH DIGIT FOUR}43"),
+    ("HOLDFAST_WEBHOOK_PORTS", " , "),
+    ("HOLDFAST_WEBHOOK_PORTS", "9" * 5000),
 ]
 
 
@@ -78,11 +102,61 @@ def test_a_good_environment_is_read():
     assert (read.app.name, read.app.host, read.app.port) == ("tickets", "db.example.org", "5433")
 
 
+def test_hosts_and_origins_are_read_in_all_their_forms():
+    hosts = "*", ".example.org", "a_b.example.org", "192.0.2.1", "[::1]"
+    origins = "https://tickets.example.org", "https://*.example.org", "http://localhost:8000", "https://[::1]:8443"
+    lists = {"HOLDFAST_ALLOWED_HOSTS": " ".join(hosts), "HOLDFAST_CSRF_TRUSTED_ORIGINS": ",".join(origins)}
+    read = env.read(GOOD | lists)
+    assert (read.allowed_hosts, read.csrf_trusted_origins) == (hosts, origins)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://pay.example.org/tickets", "pay.example.org"),
+        ("http://192.0.2.1:8000", "192.0.2.1"),
+        ("http://[::1]:8", "[::1]"),
+    ],
+)
+def test_the_host_that_providers_are_told_is_served(url, host):
+    assert env.read(GOOD | {"HOLDFAST_PUBLIC_URL": url}).allowed_hosts == ("tickets.example.org", "localhost", host)
+
+
 def test_development_needs_but_the_two_addresses():
     read = env.read({name: GOOD[name] for name in ("DATABASE_URL", "REDIS_URL")})
     assert read.development
     assert len(read.secret_key) >= 32
     assert "localhost" in read.allowed_hosts
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("", "http://127.0.0.1:8000"),
+        ("https://tickets.example.org/", "https://tickets.example.org"),
+        ("https://example.org/tickets", "https://example.org/tickets"),
+        ("http://[::1]:8000", "http://[::1]:8000"),
+    ],
+)
+def test_where_providers_reach_us_is_an_address_without_a_slash_at_its_end(given, url):
+    assert env.read(GOOD | {"HOLDFAST_PUBLIC_URL": given}).public_url == url
+
+
+def test_the_mock_provider_is_for_development_alone():
+    mock = {"HOLDFAST_MOCK_PSP_URL": "http://127.0.0.1:8001/", "HOLDFAST_MOCK_PSP_FILE": "/srv/holdfast/books"}
+    read = env.read(GOOD | mock | {"HOLDFAST_ENV": "development"})
+    assert (read.mock_psp_url, read.mock_psp_file) == ("http://127.0.0.1:8001", "/srv/holdfast/books")
+    assert (env.read(GOOD).mock_psp_url, env.read(GOOD).mock_psp_file) == ("", None)
+    for variable, value in mock.items():
+        with pytest.raises(BadEnvironment, match=f"^holdfast: {variable} .*production"):
+            env.read(GOOD | {variable: value})
+    with pytest.raises(BadEnvironment, match="HOLDFAST_MOCK_PSP_URL"):
+        env.read(GOOD | {"HOLDFAST_ENV": "development", "HOLDFAST_MOCK_PSP_URL": "https://127.0.0.1"})
+
+
+@pytest.mark.parametrize(("given", "ports"), [("", {443, 8443}), ("443", {443}), ("8443, 443 9443", {443, 8443, 9443})])
+def test_ports_of_webhooks_are_read(given, ports):
+    assert env.read(GOOD | {"HOLDFAST_WEBHOOK_PORTS": given}).webhook_ports == ports
 
 
 def test_the_roles_passwords_follow_from_the_secret_and_differ_from_each_other():

@@ -140,7 +140,7 @@ def lists(client, ids: dict[str, Any]) -> list[str]:
         address = endpoint.at(**ids)
         answer = client.get(address)
         assert answer.status_code == 200, endpoint
-        if "next" in answer.json():
+        if answer.headers["Content-Type"] == "application/json" and "next" in answer.json():
             found.append(address)
     return found
 

@@ -50,7 +50,7 @@ def walk(kind: type[Refusal]) -> list[type[Refusal]]:
 
 @pytest.mark.parametrize("kind", [kind for kind in walk(Refusal) if hasattr(kind, "slug")], ids=lambda k: k.__name__)
 def test_every_refusal_has_a_status_a_type_and_a_title(kind):
-    assert kind.status in (400, 403, 404, 409, 410, 413, 422, 429, 503)
+    assert kind.status in (400, 401, 402, 403, 404, 409, 410, 413, 422, 429, 503)
     assert TOKEN.fullmatch(kind.slug)
     assert kind.title
     if kind.status in (400, 401, 403, 404, 413, 415, 422, 429, 503):

@@ -6,14 +6,34 @@ from django.db import transaction
 from django.db.models import Count
 
 from holdfast.kernel.clock import Now
-from reservations.models import Hold, HoldStatus, Unit, UnitStatus
+from reservations.models import Hold, HoldStatus, Order, OrderStatus, Ticket, Unit, UnitStatus
 from tenants.scope import SETTING, tenant_transaction
 
 
 def sell(tenant_id: UUID, hold_id: UUID | str) -> None:
-    """The hold is paid: converted, its units sold."""
+    """The hold is paid: converted, its units sold to a confirmed order with its tickets."""
     with tenant_transaction(tenant_id):
-        Unit.objects.filter(hold_id=hold_id).update(status=UnitStatus.SOLD)
+        hold = Hold.objects.get(id=hold_id)
+        order = Order.objects.create(
+            tenant_id=tenant_id,
+            hold=hold,
+            event_id=hold.event_id,
+            status=OrderStatus.CONFIRMED,
+            customer=hold.customer,
+            customer_key=hold.customer_key,
+            total_amount=hold.total_amount,
+            confirmed_at=Now(),
+        )
+        for unit in Unit.objects.filter(hold_id=hold_id):
+            Ticket.objects.create(
+                tenant_id=tenant_id,
+                order=order,
+                event_id=hold.event_id,
+                unit=unit,
+                label=unit.label,
+                price_amount=unit.price_amount,
+            )
+        Unit.objects.filter(hold_id=hold_id).update(status=UnitStatus.SOLD, order=order)
         Hold.objects.filter(id=hold_id).update(status=HoldStatus.CONVERTED, ended_at=Now())
 
 

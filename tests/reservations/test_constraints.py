@@ -4,14 +4,16 @@ import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import IntegrityError, connection
-from django.db.models import F
+from django.db.models import CheckConstraint, F
 
 from holdfast.kernel.clock import Now
 from holdfast.kernel.db.errors import constraint_name
 from reservations.models import Event, Hold, Unit
+from tenants.models import TenantModel
 from tenants.scope import tenant_transaction
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -44,11 +46,17 @@ HOLD = {
         {"status": "converted"},
     ],
     "hold_quantity_is_positive": [{"quantity": 0}],
+    "hold_returns_what_it_had": [
+        {"returned": 1},
+        {"status": "released", "ended_at": Now(), "returned": 1},
+        {"status": "converted", "ended_at": Now(), "returned": 2},
+    ],
     "hold_total_is_not_negative": [{"total_amount": -1}],
     "hold_ends_after_it_begins": [{"expires_at": F("created_at") - timedelta(microseconds=1)}],
 }
 UNIT = {
     "unit_held_iff_hold": [{"status": "held"}, {"status": "sold"}],
+    "unit_sold_iff_order": [{"order_id": UUID(int=0)}],
     "unit_price_is_not_negative": [{"price_amount": -1}],
     "unit_starts_before_it_ends": [{"starts_at": NOON, "ends_at": NOON}],
 }
@@ -183,11 +191,11 @@ def test_a_hold_with_units_and_an_event_with_either_can_not_be_deleted(place: An
         assert name is None or constraint_name(error.value) == name
 
 
+def checks_of(*of: type[TenantModel]) -> set[str]:
+    """The names of all check constraints of these models."""
+    declared = [constraint for model in of for constraint in model._meta.constraints]
+    return {constraint.name for constraint in declared if isinstance(constraint, CheckConstraint)}
+
+
 def test_every_check_of_the_models_is_tried_here() -> None:
-    declared = {
-        constraint.name
-        for model in (Event, Hold, Unit)
-        for constraint in model._meta.constraints
-        if type(constraint).__name__ == "CheckConstraint"
-    }
-    assert declared == set(EVENT) | set(HOLD) | set(UNIT) | {"unit_status_is_known"}
+    assert checks_of(Event, Hold, Unit) == set(EVENT) | set(HOLD) | set(UNIT) | {"unit_status_is_known"}

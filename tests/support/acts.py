@@ -1,14 +1,22 @@
-"""What can be done to a hold and to its units, each told in a word or two: the same for threads and for processes."""
+"""What can be done to holds, units and tickets, each told in a word or two: the same for threads and for processes."""
 
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from django.db.models import Q
+
 from holdfast.kernel.errors import Refusal
 from reservations import expiry, jobs
 from reservations.allocation.allocator import allocate
 from reservations.allocation.requests import Granted, HoldRequest, Refused
+from reservations.locks import lock_tickets
+from reservations.messages import ticket_fact
+from reservations.models import TicketStatus
 from reservations.operations.holds import extend_hold, release_hold
+from reservations.operations.tickets import redeem_ticket, reissue_ticket
+from tenants.scope import tenant_transaction
+from webhooks.outbox import publish
 
 
 def _word(answer: Callable[[], Any]) -> str:
@@ -54,6 +62,24 @@ def buy(tenant: UUID, event: str, customer: str, **fields: Any) -> str:
     raise AssertionError(outcome)
 
 
+def redeem(tenant: UUID, token: str, gate: str) -> str:
+    return _word(lambda: redeem_ticket(tenant_id=tenant, token=token, gate=gate).status)
+
+
+def reissue(tenant: UUID, ticket: str) -> str:
+    return _word(lambda: reissue_ticket(tenant_id=tenant, ticket_id=UUID(ticket)) and "reissued")
+
+
+def void(tenant: UUID, ticket: str, refund: str) -> str:
+    """As a refund does it to its tickets."""
+    with tenant_transaction(tenant):
+        (row,) = lock_tickets(Q(id=ticket))
+        row.status, row.refund_id = TicketStatus.VOID, UUID(refund)
+        row.save(update_fields=["status", "refund"])
+        publish([ticket_fact("ticket.voided", row)])
+    return "voided"
+
+
 ACTS: dict[str, Callable[..., str]] = {
     "nothing": nothing,
     "release": release,
@@ -61,4 +87,7 @@ ACTS: dict[str, Callable[..., str]] = {
     "expire": expire,
     "sweep": sweep,
     "buy": buy,
+    "redeem": redeem,
+    "reissue": reissue,
+    "void": void,
 }

@@ -15,11 +15,11 @@ _HOLDS = """
     ), hold AS (
         INSERT INTO reservations_hold
             (id, tenant_id, event_id, status, customer, customer_key, quantity, items, total_amount, metadata,
-             extensions_used, created_at, expires_at, ended_at, release_reason)
+             extensions_used, returned, created_at, expires_at, ended_at, release_reason)
         SELECT hold, %(tenant)s, %(event)s, 'active', 'c-' || number, sha256(number::text::bytea), 1,
                jsonb_build_array(jsonb_build_object('unit', id, 'label', %(prefix)s || number, 'section', null,
                                                     'price', jsonb_build_object('amount', 0, 'currency', 'EUR'))),
-               0, '{}', 0, statement_timestamp() - interval '1 hour',
+               0, '{}', 0, 0, statement_timestamp() - interval '1 hour',
                statement_timestamp() - interval '1 hour'
                    + make_interval(secs => %(ends_in)s) + make_interval(secs => number / 1000.0), NULL, ''
         FROM unit

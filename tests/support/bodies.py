@@ -54,10 +54,40 @@ BODIES: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     },
     "POST /v1/holds/{hold_id}/extend": lambda _: {"seconds": 60},
     "POST /v1/holds/{hold_id}/release": lambda _: {"reason": "changed my mind"},
-    "POST /v1/orders": lambda ids: {"hold": str(ids["hold"])},
+    "POST /v1/orders": lambda ids: {
+        "hold": str(ids["hold"]),
+        "payment": {"method": "tok_declined"},
+        "buyer": {"name": "Ada", "email": "ada@example.org"},
+    },
+    "POST /v1/orders/{order_id}/refund": lambda ids: {
+        "items": [{"unit": str(ids["unit"])}],
+        "reason": "changed my mind",
+        "restock": True,
+    },
     "POST /v1/tickets/redeem": lambda _: {"token": unique("token")},
-    "POST /v1/webhooks/endpoints": lambda _: {"url": "http://127.0.0.1:9/", "events": ["hold.*"]},
+    "POST /v1/webhooks/endpoints": lambda _: {
+        "url": "http://127.0.0.1:9/hooks",
+        "events": ["hold.*", "order.confirmed"],
+        "description": "The shop",
+    },
+    "PATCH /v1/webhooks/endpoints/{endpoint_id}": lambda _: {"events": ["order.*"], "description": "Another shop"},
+    "POST /v1/webhooks/endpoints/{endpoint_id}/rotate-secret": lambda _: {"overlap_seconds": 60},
+    "POST /v1/webhooks/endpoints/{endpoint_id}/replay": lambda _: {
+        "since": "2020-01-01T00:00:00Z",
+        "until": "2030-01-01T00:00:00Z",
+        "types": ["hold.*"],
+        "status": "all",
+    },
 }
+
+
+# calls that are refused without an Idempotency-Key
+KEYED = {"POST /v1/orders", "POST /v1/orders/{order_id}/refund"}
+
+
+def key_of(endpoint: Endpoint) -> dict[str, str]:
+    """The header with a new key, where the call needs one."""
+    return {"Idempotency-Key": unique("key")} if str(endpoint) in KEYED else {}
 
 
 def body_of(endpoint: Endpoint, ids: dict[str, Any]) -> dict[str, Any] | None:

@@ -1,7 +1,8 @@
-"""A database for each test process, made by the owner, used as the app role; its clock can be shifted."""
+"""A database for each test process, made by the owner, used as the app role; its clock can be shifted and stopped."""
 
 import contextlib
 from collections.abc import Iterator
+from datetime import datetime
 
 import psycopg
 from django.conf import settings
@@ -19,10 +20,10 @@ RUNS_AT_ONCE_MAX = 20
 # Made before the tables: their defaults (`created_at`) are bound to the function when they are made.
 TEST_CLOCK = """
     CREATE SCHEMA test_clock;
-    CREATE TABLE test_clock.shift (ahead interval NOT NULL);
+    CREATE TABLE test_clock.shift (ahead interval NOT NULL, stopped_at timestamptz);
     INSERT INTO test_clock.shift VALUES ('0');
     CREATE FUNCTION test_clock.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
-        RETURN pg_catalog.statement_timestamp() + (SELECT ahead FROM test_clock.shift);
+        RETURN (SELECT coalesce(stopped_at, pg_catalog.statement_timestamp() + ahead) FROM test_clock.shift);
     GRANT USAGE ON SCHEMA test_clock TO public;
     GRANT SELECT ON test_clock.shift TO public;
 """
@@ -113,7 +114,13 @@ def advance_clock(seconds: float) -> None:
         cursor.execute("UPDATE test_clock.shift SET ahead = ahead + make_interval(secs => %s)", [seconds])
 
 
+def stop_clock(at: datetime) -> None:
+    """It is this moment and stays it, for every process that is connected to the database."""
+    with connections["owner"].cursor() as cursor:
+        cursor.execute("UPDATE test_clock.shift SET stopped_at = %s", [at])
+
+
 def reset_clock() -> None:
     """Back to the real time."""
     with connections["owner"].cursor() as cursor:
-        cursor.execute("UPDATE test_clock.shift SET ahead = '0'")
+        cursor.execute("UPDATE test_clock.shift SET ahead = '0', stopped_at = NULL")

@@ -1,5 +1,6 @@
 """A row of any model for a tenant, with what it refers to: so that a test can walk all models, new ones too."""
 
+import functools
 import secrets
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -11,10 +12,12 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import connections, models
 from django.db.models.functions import Now
 
-from reservations.models import Event, Hold, Unit
-from tenants.models import Tenant, TenantModel, User
+from reservations.models import Event, Hold, Order, Payment, PaymentAccount, Refund, Ticket, Unit
+from tenants.models import IdempotencyKey, Tenant, TenantModel, User
 from tenants.scope import tenant_transaction
 from tests.support.catalog import tenant_tables
+from webhooks import signing_secrets
+from webhooks.models import Attempt, Delivery, Endpoint, Replay
 
 
 def unique(word: str) -> str:
@@ -55,9 +58,33 @@ def _make(model: type[TenantModel], tenant_id: UUID, **fields: Any) -> Any:
     return model.objects.create(**values)
 
 
-def _held_unit(tenant_id: UUID) -> dict[str, Any]:
+def _sold_unit(tenant_id: UUID) -> dict[str, Any]:
+    hold = _make(Hold, tenant_id, status="converted", ended_at=Now())
+    order = _make(Order, tenant_id, hold=hold, event=hold.event)
+    return {"order": order, "hold": hold, "event": hold.event, "status": "sold"}
+
+
+def _order_of_a_hold(tenant_id: UUID) -> dict[str, Any]:
     hold = _make(Hold, tenant_id)
-    return {"hold": hold, "event": hold.event, "status": "held"}
+    return {"hold": hold, "event": hold.event, "retaken_hold": _make(Hold, tenant_id, event=hold.event)}
+
+
+def _looked_at_some_day(_: UUID) -> dict[str, Any]:
+    """In no test's time: nobody takes it up."""
+    return {"look_at": Now() + timedelta(days=3650)}
+
+
+def _void_ticket(tenant_id: UUID) -> dict[str, Any]:
+    return {"status": "void", "refund": _make(Refund, tenant_id)}
+
+
+def _refund_of_money(tenant_id: UUID) -> dict[str, Any]:
+    return {"payment": _make(Payment, tenant_id), **_looked_at_some_day(tenant_id)}
+
+
+def _replayed_delivery(tenant_id: UUID) -> dict[str, Any]:
+    replay = _make(Replay, tenant_id)
+    return {"endpoint": replay.endpoint, "replay": replay}
 
 
 def _living_hold(tenant_id: UUID) -> dict[str, Any]:
@@ -69,7 +96,21 @@ def _event_in_euros(_: UUID) -> dict[str, Any]:
 
 
 # what the columns alone don't tell
-_SPECIAL: dict[type[models.Model], Any] = {Unit: _held_unit, Hold: _living_hold, Event: _event_in_euros}
+_SPECIAL: dict[type[models.Model], Any] = {
+    Unit: _sold_unit,
+    Hold: _living_hold,
+    Event: _event_in_euros,
+    Order: _order_of_a_hold,
+    # of each tenant one alone can be enabled
+    PaymentAccount: lambda _: {"status": "disabled"},
+    Payment: _looked_at_some_day,
+    Refund: _refund_of_money,
+    Ticket: _void_ticket,
+    Endpoint: lambda _: {"secrets": signing_secrets.first()[1]},
+    Delivery: _replayed_delivery,
+    Attempt: lambda _: {"duration_ms": 1},
+    IdempotencyKey: lambda _: {"status_code": 200},
+}
 
 
 # by the kind of a field; the first that fits
@@ -103,13 +144,20 @@ def _value(field: "models.Field[Any, Any]", tenant_id: UUID) -> Any:
 
 def everything_of(tenant_id: UUID) -> dict[str, list[str]]:
     """All rows of a tenant in all tables, as text: equal before and after means that nothing was touched."""
-    found = {}
-    for table in tenant_tables():
-        column = "id" if table == Tenant._meta.db_table else "tenant_id"
-        with connections["maintenance"].cursor() as cursor:
-            cursor.execute(
-                f'SELECT to_jsonb(t)::text FROM "{table}" t WHERE {column} = %s ORDER BY id',  # noqa: S608 - own names
-                [tenant_id],
-            )
-            found[table] = [text for (text,) in cursor.fetchall()]
+    found: dict[str, list[str]] = {table: [] for table in tenant_tables()}
+    with connections["maintenance"].cursor() as cursor:
+        cursor.execute(_everything(), {"tenant": tenant_id})
+        for table, text in cursor.fetchall():
+            found[table].append(text)
     return found
+
+
+@functools.cache
+def _everything() -> str:
+    """One statement for all tables, which the driver prepares: tests ask for it again and again."""
+    of_each = [
+        f"SELECT '{table}' AS name, id::text, to_jsonb(t)::text AS row FROM \"{table}\" t "  # noqa: S608 - own names
+        f"WHERE {'id' if table == Tenant._meta.db_table else 'tenant_id'} = %(tenant)s"
+        for table in tenant_tables()
+    ]
+    return f"SELECT name, row FROM ({' UNION ALL '.join(of_each)}) AS rows ORDER BY name, id"  # noqa: S608

@@ -66,7 +66,7 @@ def _address(alias: str) -> str:
 @contextlib.contextmanager
 def granian(workers: int = 2, blocking_threads: int = 4, **variables: str) -> Iterator[Web]:
     """Start it, wait until it answers, and end it and its workers."""
-    port = _free_port()
+    port = free_port()
     command = [sys.executable, "-c", TIED, "-m", "granian", "--interface", "wsgi", "--host", "127.0.0.1"]
     command += ["--port", str(port), "--workers", str(workers), "--blocking-threads", str(blocking_threads)]
     command += ["holdfast.wsgi:application"]
@@ -87,7 +87,7 @@ def granian(workers: int = 2, blocking_threads: int = 4, **variables: str) -> It
             _end(process)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

@@ -18,6 +18,8 @@ from tenants.operations import api_keys
 from tests.support.endpoints import endpoints, tenant_endpoints
 
 OPEN = {"/v1/openapi.json", "/v1/docs"}
+# proved by a signature: see tests/contract/test_payment_callbacks.py
+SIGNED = {"/v1/payments/callbacks/{provider}/{account_id}"}
 DEAD_WITHIN_SECONDS = 5
 IN_A_ROW = 8  # requests, so that each process of the server answers some
 POLL_SECONDS = 0.05
@@ -46,9 +48,9 @@ def key_row(tenant) -> ApiKey:
     return ApiKey.everywhere.get(prefix=keys.parse(tenant.key).prefix)
 
 
-def test_nothing_under_v1_but_its_description_is_open_to_all():
+def test_nothing_under_v1_but_its_description_and_what_is_signed_is_open_to_all():
     with_key = {endpoint.path for endpoint in tenant_endpoints()}
-    assert {endpoint.path for endpoint in endpoints()} - with_key == OPEN
+    assert {endpoint.path for endpoint in endpoints()} - with_key == OPEN | SIGNED
     assert len(with_key) >= 15
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tenants.models import Scope
-from tests.support.bodies import body_of
+from tests.support.bodies import body_of, key_of
 from tests.support.client import NOTHING
 from tests.support.endpoints import Endpoint, tenant_endpoints
 
@@ -24,8 +24,8 @@ NOBODY = "01890000-0000-7000-8000-000000000000"
 
 def serving(endpoint: Endpoint) -> set[str]:
     scopes = {"admin"} | OWN[endpoint.segment]
-    if endpoint.path.endswith("/tickets"):
-        scopes |= {"tickets"}
+    if endpoint.path.endswith(("/tickets", "/qr.svg")):
+        scopes |= {"orders", "tickets"}
     if endpoint.method == "GET" and endpoint.segment not in NOT_FOR_READ:
         scopes |= {"read"}
     return scopes
@@ -34,7 +34,7 @@ def serving(endpoint: Endpoint) -> set[str]:
 def call(client, endpoint: Endpoint):
     body = body_of(endpoint, {"event": NOBODY, "unit": NOBODY, "hold": NOBODY, "label": "A-1"})
     path = endpoint.at(**dict.fromkeys(endpoint.parameters, NOBODY))
-    return client.send(endpoint.method, path, NOTHING if body is None else body)
+    return client.send(endpoint.method, path, NOTHING if body is None else body, headers=key_of(endpoint))
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.database import settle_webhooks
 from tests.support.hooks import Hooks, receiving_hooks
 from tests.webhooks.post import Post
 
@@ -18,7 +19,9 @@ def hooks() -> Iterator[Hooks]:
 
 @pytest.fixture
 def make_post(hooks: Hooks, make_tenant: Callable[..., Any], shift_clock: Any) -> Callable[..., Post]:
-    """`make_post(events=["hold.*"])`: a tenant of its own with one endpoint that listens."""
+    """`make_post(events=["hold.*"])`: a tenant of its own with one endpoint that listens, alone with its like in the
+    world: no other test's messages keep the workers busy."""
+    settle_webhooks()
 
     def make(**fields: Any) -> Post:
         post = Post(make_tenant().id, hooks)

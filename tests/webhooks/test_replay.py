@@ -326,6 +326,7 @@ def test_the_search_goes_on_where_it_ended_by_an_index(post):
     with tenant_transaction(post.tenant), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
         cursor.execute("SET LOCAL enable_bitmapscan = off")
+        cursor.execute("SET LOCAL enable_sort = off")  # of an index that has the order there is no need of it
         plan = replays._next(replay).explain()
     (entered,) = [line for line in plan.splitlines() if "Index Cond" in line]
     assert "message_by_time" in plan

@@ -8,6 +8,7 @@ are as many as requests at work, however many threads there are.
 
 import queue
 import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -43,13 +44,16 @@ class Permit:
 
 
 class Permits:
-    """So many may work at once, and of a lane only so many of these. Whoever has no permit waits for one."""
+    """So many may work at once, and of a lane only so many of these. Whoever has no permit waits for one, and who has
+    waited longest has the next."""
 
     def __init__(self, count: int) -> None:
+        self._choosing = threading.Lock()
         # the last one that was given back goes out first: its connections are the likeliest to be alive and warm
-        self._free: queue.LifoQueue[Permit] = queue.LifoQueue()
-        for _ in range(count):
-            self._free.put(Permit())
+        self._free = [Permit() for _ in range(count)]
+        # a permit is handed over: one that was free for a moment would go to whoever runs just then, and under a rush
+        # the same few would be overtaken again and again
+        self._waiting: deque[queue.SimpleQueue[Permit]] = deque()
         self._mine = _Mine()
 
     @contextmanager
@@ -87,16 +91,32 @@ class Permits:
         if self._mine.lane is not None:
             # first, so that nobody waits for it with a permit in hand
             self._mine.lane.acquire()
-        self._mine.permit = self._free.get()
+        self._mine.permit = self._next()
         self._mine.permit.take_up()
 
     def _give_back(self) -> None:
         permit, self._mine.permit = self._mine.permit, None
         if permit is not None:
             permit.lay_down()
-            self._free.put(permit)
+            self._hand_over(permit)
         if self._mine.lane is not None:
             self._mine.lane.release()
+
+    def _next(self) -> Permit:
+        with self._choosing:
+            if self._free:
+                return self._free.pop()
+            handed: queue.SimpleQueue[Permit] = queue.SimpleQueue()
+            self._waiting.append(handed)
+        return handed.get()
+
+    def _hand_over(self, permit: Permit) -> None:
+        with self._choosing:
+            if not self._waiting:
+                self._free.append(permit)
+                return
+            handed = self._waiting.popleft()
+        handed.put(permit)
 
 
 class _Mine(threading.local):

@@ -7,6 +7,7 @@ import pytest
 from django.db import close_old_connections, connection, connections
 
 from holdfast.kernel.permits import Permits
+from tests.support.processes import wait_until
 
 DEADLINE_SECONDS = 20
 pytestmark = pytest.mark.usefixtures("database_name")
@@ -39,8 +40,9 @@ def run(count, work):
 def permits():
     made = Permits(2)
     yield made
-    for _ in range(2):
-        for kept in made._free.get(timeout=DEADLINE_SECONDS)._connections:
+    assert len(made._free) == 2
+    for permit in made._free:
+        for kept in permit._connections:
             kept.close()
 
 
@@ -101,6 +103,32 @@ def test_a_permit_comes_back_whatever_happens_under_it(permits):
             both_work.wait(DEADLINE_SECONDS)
 
     run(2, work)
+
+
+def test_who_has_waited_longest_works_next_though_another_asks_for_it_again_at_once(permits):
+    order, others_wait = [], threading.Event()
+
+    def greedy():
+        for turn in ("first", "last"):
+            with permits.at_work():
+                order.append(turn)
+                assert others_wait.wait(DEADLINE_SECONDS)
+
+    def patient(number):
+        with permits.at_work():
+            order.append(number)
+
+    # this thread keeps the other permit
+    with ThreadPoolExecutor(4) as threads, permits.at_work():
+        begun = [threads.submit(greedy)]
+        wait_until(lambda: order, "the first turn")
+        for number in range(3):
+            begun.append(threads.submit(patient, number))
+            wait_until(lambda: len(permits._waiting) == len(begun) - 1, "the wait for a turn")
+        others_wait.set()
+        for future in begun:
+            future.result(DEADLINE_SECONDS)
+    assert order == ["first", 0, 1, 2, "last"]
 
 
 def test_without_a_permit_there_is_none_to_give_back(permits):

@@ -16,13 +16,11 @@ from rq import Queue
 from rq.scheduler import RQScheduler
 from rq.serializers import JSONSerializer
 
-from holdfast.kernel.jobs import WAITING_MAX
+from holdfast.kernel.jobs import KEPT, WAITING_MAX
 from holdfast.kernel.redis_client import redis_client
 
 logger = structlog.get_logger(__name__)
 TICK_SECONDS = 1.0
-RESULT_KEPT_SECONDS = 0
-FAILURE_KEPT_SECONDS = 7 * 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ class Runner:
     def _ask_for(self, periodic: Periodic) -> None:
         queue = self._queues[periodic.queue]
         if queue.count < WAITING_MAX:
-            queue.enqueue(periodic.function, result_ttl=RESULT_KEPT_SECONDS, failure_ttl=FAILURE_KEPT_SECONDS)
+            queue.enqueue(periodic.function, **KEPT)
 
 
 def run_until(stopped: Callable[[float], bool]) -> None:

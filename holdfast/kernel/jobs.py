@@ -21,7 +21,8 @@ from rq import Queue
 from holdfast.kernel.redis_client import redis_client
 
 logger = structlog.get_logger(__name__)
-FAILURE_KEPT_SECONDS = 7 * 24 * 3600
+# how long RQ keeps what became of a job, in seconds: no results, and failures for platform staff to see
+KEPT = {"result_ttl": 0, "failure_ttl": 7 * 24 * 3600}
 # after Redis failed to answer, nobody asks it for so long
 GIVEN_UP_SECONDS = 5.0
 # enough jobs wait already: a queue that nobody works on must not grow
@@ -42,7 +43,7 @@ def wake_at(moment: datetime, queue_name: str, function: str, *args: Any) -> Non
     """Run `function` (a dotted path) on that queue soon after that moment. Arguments are JSON."""
     # RQ keeps whole seconds and cuts off the rest: without one more, it would run too early and find nothing to do
     late = moment + timedelta(seconds=1)
-    _after_commit(lambda: _queue(queue_name).enqueue_at(late, function, *args, **_KEPT))
+    _after_commit(lambda: _queue(queue_name).enqueue_at(late, function, *args, **KEPT))
 
 
 def wake_in(seconds: float, queue_name: str, function: str) -> None:
@@ -51,9 +52,9 @@ def wake_in(seconds: float, queue_name: str, function: str) -> None:
     def enqueue() -> None:
         queue = _queue(queue_name)
         if seconds:
-            queue.enqueue_in(timedelta(seconds=seconds), function, **_KEPT)
+            queue.enqueue_in(timedelta(seconds=seconds), function, **KEPT)
         else:
-            queue.enqueue(function, **_KEPT)
+            queue.enqueue(function, **KEPT)
 
     _after_commit(enqueue)
 
@@ -70,7 +71,7 @@ def wake_once(queue_name: str, function: str, *args: Any) -> None:
         if queue.count >= WAITING_MAX:
             return
         if redis_client().set(_waiting_key(function, args), 1, nx=True, ex=WAITING_MAX_SECONDS):
-            queue.enqueue(function, *args, **_KEPT)
+            queue.enqueue(function, *args, **KEPT)
 
     _try(enqueue)
 
@@ -83,9 +84,6 @@ def woken(function: str, *args: Any) -> None:
 
 def _waiting_key(function: str, args: Sequence[Any]) -> str:
     return ":".join(["holdfast:waiting", function, *map(str, args)])
-
-
-_KEPT = {"result_ttl": 0, "failure_ttl": FAILURE_KEPT_SECONDS}
 
 
 @cache

@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
-from tests.support.processes import wait_until
+from tests.support.processes import DEADLINE_SECONDS, wait_until
 
-HANGS_SECONDS_MAX = 20
+HANGS_SECONDS_MAX = 60
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Place:
     def ids(self) -> list[str]:
         return [hook.id for hook in self.received]
 
-    def wait_for(self, count: int, deadline_seconds: float = 20) -> Sequence[Hook]:
+    def wait_for(self, count: int, deadline_seconds: float = DEADLINE_SECONDS) -> Sequence[Hook]:
         """At least so many."""
         wait_until(lambda: len(self.received) >= count, f"{count} deliveries", deadline_seconds)
         return self.received
@@ -131,4 +131,4 @@ def receiving_hooks() -> Iterator[Hooks]:
             for place in hooks.places.values():
                 place.go_on()
             server.shutdown()
-            thread.join(10)
+            thread.join(60)

@@ -120,7 +120,7 @@ def test_a_locked_endpoint_keeps_no_relay_from_telling_others(two, at_work):
         lock_endpoint(mine.id)
         relaying = threading.Thread(target=lambda: (jobs.relay(), connections.close_all()))
         relaying.start()
-        relaying.join(20)
+        relaying.join(60)
         assert (mine.waiting(), other.waiting()) == (0, 0)
 
 
@@ -139,7 +139,7 @@ def test_an_endpoint_removed_amid_the_relay_keeps_nobody_else_from_being_told(tw
         if tenant_id == mine.tenant:
             gone = threading.Thread(target=remove)
             gone.start()
-            gone.join(20)
+            gone.join(60)
         make(tenant_id, *told)
 
     monkeypatch.setattr(relay_module, "make_deliveries", meanwhile)

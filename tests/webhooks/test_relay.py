@@ -88,13 +88,13 @@ def test_a_message_that_commits_late_is_relayed_though_later_ones_were_before_it
             with tenant_transaction(post.tenant):
                 publish([fact()])
                 said.set()
-                may_end.wait(30)
+                may_end.wait(60)
         finally:
             connections.close_all()
 
     thread = threading.Thread(target=late)
     thread.start()
-    assert said.wait(30)
+    assert said.wait(60)
     post.say()
     relay(post.tenant)
     assert len(post.deliveries()) == 1
@@ -119,7 +119,7 @@ def test_a_message_that_another_has_locked_is_left_to_it(post):
         Message.objects.select_for_update().get(id=first)
         other = threading.Thread(target=lambda: (relay(post.tenant), connections.close_all()))
         other.start()
-        other.join(30)
+        other.join(60)
         assert [delivery.message_id for delivery in post.deliveries()] == [second]
     relay(post.tenant)
     assert len(post.deliveries()) == 2

@@ -17,7 +17,7 @@ from tests.support.client import Api
 from webhooks.models import Message
 from webhooks.outbox import Fact, publish
 
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 60
 
 
 def say(name: str) -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,8 +9,14 @@ from webhooks.egress import Answer, Policy, Sender, connection, urls
 from webhooks.egress.addresses import is_loopback, is_public
 from webhooks.egress.policy import Limits
 
-# the resolvers of tests answer at once, and may use all the time there is on a busy machine
-SHORT = Limits(connect_seconds=0.6, idle_seconds=0.4, total_seconds=1.0)
+# for what ends by itself, on a busy machine too
+PATIENT = Limits(resolve_seconds=60, connect_seconds=60, idle_seconds=60, total_seconds=60)
+# for what is to be cut off, each for a reason of its own
+SHORT_CONNECT = replace(PATIENT, connect_seconds=0.6)
+SHORT_IDLE = replace(PATIENT, idle_seconds=0.4)
+SHORT_TOTAL = replace(PATIENT, total_seconds=1.0)
+# far more than it takes, and less than it would take to wait for the other side
+BUSY_SECONDS = 20
 BODY = '{"name":"Zirkus 🎪"}'.encode()
 HOST = "hooks.example.org"
 
@@ -28,7 +35,7 @@ def listen() -> Iterator[Callable[..., Listener]]:
         listener.stop()
 
 
-def send(url: str, *, body: bytes = BODY, limits: Limits = SHORT, headers: dict[str, str] | None = None) -> Answer:
+def send(url: str, *, body: bytes = BODY, limits: Limits = PATIENT, headers: dict[str, str] | None = None) -> Answer:
     """As in development, where loopback is allowed."""
     return Sender(Policy({443}, loopback_allowed=True), limits).send(url, body, headers or {})
 
@@ -53,7 +60,7 @@ def send_to(
     *,
     found: Sequence[str] = ("127.0.0.1",),
     host: str = HOST,
-    limits: Limits = SHORT,
+    limits: Limits = PATIENT,
     headers: dict[str, str] | None = None,
 ) -> Answer:
     """As in production, over https, to a host that the resolver finds at these addresses."""

@@ -64,7 +64,7 @@ class Listener:
                 connected.close()
 
     def speak(self, connected: socket.socket) -> None:
-        connected.settimeout(10)
+        connected.settimeout(60)
         if self.tls:
             connected = self.tls.wrap_socket(connected, server_side=True)
         with connected:
@@ -91,7 +91,7 @@ class Listener:
         self.stopped.set()
         self.listening.shutdown(socket.SHUT_RDWR)
         self.listening.close()
-        self.thread.join(15)
+        self.thread.join(60)
 
 
 @contextlib.contextmanager

@@ -3,11 +3,12 @@
 import socket
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from tests.support.processes import wait_until
-from tests.webhooks.egress.conftest import BODY, HOST, SHORT, send_to
+from tests.webhooks.egress.conftest import BODY, BUSY_SECONDS, HOST, PATIENT, send_to
 from tests.webhooks.egress.listener import answer, full_server
 from webhooks.egress import Outcome, Policy, Sender, connection, on_behalf_of, resolve
 from webhooks.egress.policy import Limits
@@ -22,7 +23,7 @@ def finding(*addresses: str):
     return lambda _: addresses
 
 
-def send(lookup, limits: Limits = SHORT):
+def send(lookup, limits: Limits = PATIENT):
     return Sender(PRODUCTION, limits, lookup).send(URL, BODY, {})
 
 
@@ -81,7 +82,7 @@ def test_an_address_in_the_url_is_looked_up_nowhere(connected_to):
     def lookup(name: str) -> list[str]:
         pytest.fail("looked up")
 
-    sent = Sender(PRODUCTION, SHORT, lookup).send(f"https://{PUBLIC}/", BODY, {})
+    sent = Sender(PRODUCTION, PATIENT, lookup).send(f"https://{PUBLIC}/", BODY, {})
     assert (sent.outcome, connected_to) == (Outcome.CONNECT_FAILED, [PUBLIC])
 
 
@@ -103,14 +104,14 @@ def test_a_resolver_that_hangs_is_left_and_many_of_them_fill_no_process(connecte
     answers = threading.Event()
 
     def hanging(name: str) -> list[str]:
-        answers.wait(20)
+        answers.wait(60)
         return [PUBLIC]
 
     quick = Limits(resolve_seconds=0.05)
     began, before = time.monotonic(), threading.active_count()
     outcomes = {send(hanging, quick).outcome for _ in range(12)}
     assert outcomes == {Outcome.UNRESOLVABLE}
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < BUSY_SECONDS
     assert threading.active_count() - before <= 8
     assert send(finding(PUBLIC), quick).outcome == Outcome.UNRESOLVABLE
     answers.set()
@@ -124,7 +125,7 @@ def test_names_of_one_sender_that_hang_leave_others_resolvable(connected_to, mon
     answers = threading.Event()
 
     def hanging(name: str) -> list[str]:
-        answers.wait(20)
+        answers.wait(60)
         return [PUBLIC]
 
     quick, before = Limits(resolve_seconds=0.05), threading.active_count()
@@ -163,9 +164,9 @@ def test_the_next_address_is_tried_where_one_does_not_answer(listen, authority):
 def test_an_address_that_is_silent_leaves_time_for_the_next(listen, authority):
     listener = listen(answer(), authority.server(HOST))
     with full_server("127.0.0.2", listener.port):
-        sent = send_to(listener, found=["127.0.0.2", "127.0.0.1"])
+        sent = send_to(listener, found=["127.0.0.2", "127.0.0.1"], limits=replace(PATIENT, connect_seconds=2))
     assert sent.outcome == Outcome.DELIVERED
-    assert sent.duration_ms >= 1000 * SHORT.connect_seconds / 2
+    assert 1000 <= sent.duration_ms < 2000
 
 
 def test_a_name_with_many_addresses_is_not_tried_at_all_of_them(connected_to):

@@ -8,7 +8,7 @@ import h11
 import pytest
 
 from tests.support.processes import wait_until
-from tests.webhooks.egress.conftest import BODY, SHORT, send
+from tests.webhooks.egress.conftest import BODY, PATIENT, send
 from tests.webhooks.egress.listener import answer
 from webhooks.egress import Outcome, Policy, Sender
 from webhooks.egress.policy import Limits
@@ -155,7 +155,7 @@ def test_localhost_is_loopback_of_either_kind(listen):
 
 def test_in_production_loopback_is_not_sent_to(listen):
     listener = listen(answer())
-    production = Sender(Policy({listener.port}, loopback_allowed=False), SHORT)
+    production = Sender(Policy({listener.port}, loopback_allowed=False), PATIENT)
     assert production.send(listener.url, BODY, {}).outcome == Outcome.REFUSED_URL
     https = listener.url.replace("http:", "https:")
     assert production.send(https, BODY, {}).outcome == Outcome.REFUSED_ADDRESS

@@ -97,15 +97,28 @@ def test_an_attempt_of_which_nothing_was_heard_is_shown_as_lost(
 ) -> None:
     (delivery,) = listener.tell()
     listener.claim()
-    lease = expect.moment(listener.delivery_shown(delivery.id)["next_attempt_at"]) - database_now()
-    assert timedelta(0) < lease <= timedelta(seconds=60)
+    sent = listener.delivery_shown(delivery.id)
+    assert (sent["status"], sent["attempts_made"], sent["next_attempt_at"]) == ("pending", 1, None)
     shift_clock(61)
+    assert expect.moment(listener.delivery_shown(delivery.id)["next_attempt_at"]) <= database_now()
     listener.carry()
     shown = listener.delivery_shown(delivery.id)
     assert [(attempt["outcome"], attempt["duration_ms"] is None) for attempt in shown["attempts"]] == [
         ("lost", True),
         ("delivered", False),
     ]
+
+
+def test_during_a_rest_the_next_attempt_is_after_it(listener: Listener) -> None:
+    delivery, *_ = listener.tell(9)
+    listener.place.answers(500)
+    while listener.carry():
+        pass
+    end = listener.shown()["resting_until"]
+    assert {shown["next_attempt_at"] for shown in listener.listed() if not shown["attempts_made"]} == {end}
+    tried = listener.delivery_shown(delivery.id)
+    assert tried["attempts_made"] == 1
+    assert expect.moment(tried["next_attempt_at"]) >= expect.moment(end)
 
 
 def test_of_a_disabled_endpoint_there_is_no_next_attempt(listener: Listener) -> None:

@@ -458,7 +458,7 @@ def test_an_endpoint_that_says_it_is_gone_is_disabled_and_others_are_told(listen
     ping = expect.body(listener.call("ping"), 202)
     listener.carry()
     shown = listener.shown()
-    assert (shown["status"], shown["disabled_reason"]) == ("disabled", "gone")
+    assert (shown["status"], shown["disabled_reason"], shown["disabled_at_latest"]) == ("disabled", "gone", None)
     assert listener.delivery_shown(ping["delivery"])["status"] == "dead"
     listener.relay()
     assert listener.carry(endpoint_id=other.id) == 1

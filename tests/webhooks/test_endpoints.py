@@ -4,7 +4,7 @@ import pytest
 
 from holdfast.kernel.errors import Invalid, NotFound
 from tenants.scope import tenant_transaction
-from tests.webhooks.post import HOURS, OK, Post
+from tests.webhooks.post import FAILED, HOURS, OK, Post
 from tests.webhooks.test_delivering import signature
 from webhooks.errors import EndpointDisabled, TooManyEndpoints, TooManySecrets
 from webhooks.models import Delivery, Endpoint
@@ -252,6 +252,24 @@ def test_a_dead_letter_is_retried_with_its_id_and_a_whole_schedule(post, shift_c
     post.carry()
     assert set(post.place.ids) == {str(delivery.message_id)}
     assert len(post.attempts(delivery)) == 12
+
+
+def test_what_people_retry_is_on_top_of_the_schedule(post, shift_clock):
+    (delivery,) = post.tell()
+    retry_delivery(tenant_id=post.tenant, delivery_id=delivery.id)
+    for _ in range(12):
+        post.answer(FAILED)
+        enable_endpoint(**named(post))
+        retry_delivery(tenant_id=post.tenant, delivery_id=delivery.id)
+    post.answer(FAILED)
+    delivery.refresh_from_db(using="maintenance")
+    assert (delivery.status, delivery.attempts_made, delivery.attempts_before) == ("pending", 13, 12)
+    for _ in range(9):
+        shift_clock(30 * HOURS)
+        assert post.answer(FAILED) == 1
+        enable_endpoint(**named(post))
+    delivery.refresh_from_db(using="maintenance")
+    assert (delivery.status, delivery.attempts_made) == ("dead", 22)
 
 
 def test_a_delivered_one_is_sent_once_more_and_one_that_waits_at_once(post):

@@ -62,8 +62,8 @@ def test_dead_letters_types_and_a_stretch_of_time_are_chosen(post):
         ({"endpoint": str(uuid4())}, "There is no such"),
         ({"since": "yesterday"}, "invalid moment value"),
         ({"since": "2026-01-01T00:00:00"}, "invalid moment value"),
-        ({"until": "2019-01-01T00:00:00Z"}, "Must be after since"),
-        ({"types": "everything"}, "Must be a type of messages"),
+        ({"until": "2019-01-01T00:00:00Z"}, "--until: Must be after since"),
+        ({"types": "everything"}, "--types: Must be a type of messages"),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_begins_nothing(asked, said, post):

@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 
-from holdfast.kernel.clock import Now
 from tenants.admin.base import BOTH_PAGES, ReadOnlyAdmin, badge
 from tenants.admin.links import link_to
 from tenants.admin.tenancy import role_of
@@ -20,7 +19,7 @@ from webhooks.admin import words
 from webhooks.admin.filters import URL_SHOWN_MAX, EndpointFilter, TypeFilter
 from webhooks.admin.retry import RETRIED_MAX, retry_each
 from webhooks.models import Attempt, Delivery, DeliveryStatus, EndpointStatus
-from webhooks.queries.deliveries import count_dead, deliveries, last_attempts
+from webhooks.queries.deliveries import count_dead, deliveries, is_being_sent, last_attempts, next_attempt_at
 
 ATTEMPTS_SHOWN = 50
 
@@ -46,7 +45,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     change_form_outer_after_template = "admin/webhooks/delivery/attempts.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return deliveries().annotate(now=Now())
+        return deliveries()
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
@@ -109,15 +108,14 @@ class DeliveryAdmin(ReadOnlyAdmin):
 
     @display(description="Next attempt")
     def next_attempt(self, delivery: Any) -> str:
-        endpoint = delivery.endpoint
         if delivery.look_at is None:
             return ""
-        if endpoint.status == EndpointStatus.DISABLED:
+        if delivery.endpoint.status == EndpointStatus.DISABLED:
             return "when its endpoint is enabled"
-        if delivery.claimed_at and delivery.look_at > delivery.now:
+        if is_being_sent(delivery):
             return "it is being sent"
-        due = max(delivery.look_at, endpoint.breaker_until or delivery.look_at)
-        return words.at(due) if due > delivery.now else "as soon as a worker of webhooks is free"
+        due = next_attempt_at(delivery)
+        return words.at(due) if due and due > delivery.now else "as soon as a worker of webhooks is free"
 
     @display(description="Made", ordering="id")
     def created(self, delivery: Delivery) -> str:

@@ -25,9 +25,12 @@ class EndpointShown(serializers.Serializer[Any]):
     last_success_at = serializers.DateTimeField(allow_null=True)
     failing_since = serializers.DateTimeField(allow_null=True, help_text="the first failure since the last success")
     disabled_at_latest = serializers.DateTimeField(
-        allow_null=True, help_text="when it is disabled if it goes on failing"
+        allow_null=True, help_text="when it is disabled if it goes on failing; null once it is"
     )
-    resting_until = serializers.DateTimeField(allow_null=True, help_text="nothing is sent until then")
+    resting_until = serializers.DateTimeField(
+        allow_null=True,
+        help_text="nothing is sent before, and then one at a time until one arrives",
+    )
 
 
 class EndpointWithSecret(EndpointShown):
@@ -46,7 +49,7 @@ class DeliveryShown(serializers.Serializer[Any]):
     status = serializers.ChoiceField(DeliveryStatus.choices)
     attempts_made = serializers.IntegerField()
     next_attempt_at = serializers.DateTimeField(
-        allow_null=True, help_text="null unless pending, and while the endpoint is disabled"
+        allow_null=True, help_text="null unless pending, while it is being sent, and while its endpoint is disabled"
     )
     created_at = serializers.DateTimeField()
 

@@ -34,7 +34,7 @@ MESSAGES: Mapping[str, Described] = {
     ),
     "endpoint.disabled": _endpoint(
         "HoldFast has disabled an endpoint: it answered 410, or nothing could be delivered to it for five days.",
-        example=FAILING | {"status": "disabled", "disabled_reason": "failing"},
+        example=FAILING | {"status": "disabled", "disabled_reason": "failing", "disabled_at_latest": None},
         always={"status": "disabled"},
     ),
     "ping": _endpoint("Somebody asked for a try; sent to this one endpoint, whatever it asks for.", example=ENDPOINT),

@@ -1,9 +1,12 @@
 """Deliveries: tell once more."""
 
 from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Least
 
 from holdfast.kernel.clock import Now
 from holdfast.kernel.errors import NotFound
@@ -17,9 +20,10 @@ from webhooks.replay import tell_again
 from webhooks.wake import wake_deliverers
 
 
-def retry_delivery(*, tenant_id: UUID, delivery_id: UUID) -> Delivery:
-    """Try it now, and by the whole schedule again where it had ended, delivered or dead. One that is being sent at this
-    moment is left alone. Answers the delivery as `get_delivery` reads it. Raises NotFound, EndpointDisabled."""
+def retry_delivery(*, tenant_id: UUID, delivery_id: UUID) -> Any:
+    """Try it now, and by the whole schedule again where it had ended, delivered or dead; where it waits, this attempt
+    is one more than the schedule has. One that is being sent at this moment is left alone. Answers the delivery as
+    `get_delivery` reads it. Raises NotFound, EndpointDisabled."""
     with tenant_transaction(tenant_id):
         endpoint = lock_endpoint(get_delivery(delivery_id).endpoint_id)
         if endpoint is None:
@@ -28,7 +32,9 @@ def retry_delivery(*, tenant_id: UUID, delivery_id: UUID) -> Delivery:
             raise EndpointDisabled
         end_rest(endpoint)
         mine = Delivery.objects.filter(id=delivery_id)
-        mine.filter(status=DeliveryStatus.PENDING, claimed_at=None, look_at__gt=Now()).update(look_at=Now())
+        mine.filter(status=DeliveryStatus.PENDING, claimed_at=None).update(
+            look_at=Now(), attempts_before=Least(F("attempts_before") + 1, F("attempts_made"))
+        )
         tell_again(mine)
         transaction.on_commit(partial(wake_deliverers, tenant_id, endpoint.id, is_slow=endpoint.is_slow))
         return get_delivery(delivery_id)

@@ -9,7 +9,7 @@ from django.db.models import Count, Q, QuerySet
 
 from holdfast.kernel.clock import rfc3339
 from holdfast.kernel.errors import NotFound
-from webhooks.models import Delivery, DeliveryStatus, Endpoint
+from webhooks.models import Delivery, DeliveryStatus, Endpoint, EndpointStatus
 from webhooks.retry import DISABLED_AFTER
 
 
@@ -48,7 +48,7 @@ def _counts(which: Q, endpoint_ids: Collection[UUID]) -> dict[UUID, int]:
 
 def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
     """The endpoint without its secrets. `disabled_at_latest` is when it will be disabled if it goes on failing."""
-    failing_since = endpoint.failing_since
+    goes_on_since = endpoint.failing_since if endpoint.status == EndpointStatus.ENABLED else None
     return {
         "id": str(endpoint.id),
         "url": endpoint.url,
@@ -58,7 +58,7 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
         "disabled_reason": endpoint.disabled_reason,
         "created_at": rfc3339(endpoint.created_at),
         "last_success_at": rfc3339(endpoint.last_success_at),
-        "failing_since": rfc3339(failing_since),
-        "disabled_at_latest": rfc3339(failing_since + DISABLED_AFTER) if failing_since else None,
+        "failing_since": rfc3339(endpoint.failing_since),
+        "disabled_at_latest": rfc3339(goes_on_since + DISABLED_AFTER) if goes_on_since else None,
         "resting_until": rfc3339(endpoint.breaker_until),
     }

@@ -52,6 +52,7 @@ def _begin(options: dict[str, Any]) -> Replay:
     try:
         return begin_replay(tenant_id=tenant.id, endpoint_id=options["endpoint"], selection=selection)
     except Invalid as refusal:
-        raise CommandError("\n".join(f"{error.place}: {error.detail}" for error in refusal.errors)) from refusal
+        faults = [f"--{error.place.split('/')[1]}: {error.detail}" for error in refusal.errors]
+        raise CommandError("\n".join(faults)) from refusal
     except Refusal as refusal:
         raise CommandError(refusal.detail) from refusal

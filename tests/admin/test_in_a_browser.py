@@ -103,3 +103,17 @@ def test_from_the_login_to_a_hold_that_counts_down(browser, organizer, web):
     at_first = timer.text_content()
     expect(timer).not_to_have_text(at_first)
     expect(timer).to_have_text(f"9:{int(at_first[-2:] if at_first != '10:00' else 60) - 2:02d}", timeout=5_000)
+
+
+def test_a_page_with_a_secret_that_is_loaded_again_makes_no_other(browser, organizer):
+    login, password, code, tenant = organizer
+    log_in(browser, login, password)
+    join(browser, login, code, tenant)
+    browser.goto("/admin/webhooks/endpoint/add/")
+    browser.locator("[name=url]").fill("https://hooks.example.org/in")
+    browser.locator("[name=events]").first.check()
+    browser.get_by_role("button", name="Save", exact=True).click()
+    expect(browser.locator("#secret")).to_contain_text("whsec_")
+    browser.reload()
+    expect(browser.get_by_text("https://hooks.example.org/in")).to_have_count(1)
+    expect(browser.locator("#secret")).to_have_count(0)

@@ -74,11 +74,11 @@ def test_functions_run_together_overlap_and_hand_back_results_and_exceptions(run
     inside = threading.Barrier(3)
 
     def meet() -> str:
-        inside.wait(10)
+        inside.wait(60)
         return "met"
 
     def fail() -> None:
-        inside.wait(10)
+        inside.wait(60)
         raise ZeroDivisionError
 
     first, second, third = run_together([meet, fail, meet])

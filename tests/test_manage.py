@@ -22,7 +22,7 @@ def test_a_command_ends_quietly_where_nobody_reads_what_it_prints(words, databas
             stdout=writing,
             stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=120,
             check=False,
         )
     finally:

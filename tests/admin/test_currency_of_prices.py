@@ -28,7 +28,7 @@ def in_another_thread(function) -> None:
 
     thread = threading.Thread(target=run)
     thread.start()
-    thread.join(10)
+    thread.join(60)
 
 
 def sell_in(tenant, event, currency: str) -> None:

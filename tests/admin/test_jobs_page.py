@@ -163,7 +163,7 @@ def test_without_redis_it_says_so_at_once(url, staff, queue, settings):
     for name in ADDRESSES[1:]:
         answer = staff.post(page(name), {"queue": queue.name, "job": "x"})
         assert (answer.status_code, "Redis does not answer" in said(answer)) == (302, True)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_the_line_of_an_exception_is_found_in_what_was_printed():

@@ -34,7 +34,7 @@ JOB_SECONDS = 0.03
 IN_A_JOB = 0.7
 # one blow in so many empties Redis instead
 REDIS_EMPTIED_EVERY = 8
-SETTLED_WITHIN_SECONDS = 20
+SETTLED_WITHIN_SECONDS = 60
 ENDINGS = {"hold.released": HoldStatus.RELEASED, "hold.expired": HoldStatus.EXPIRED}
 
 chance = random.Random()

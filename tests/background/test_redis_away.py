@@ -93,5 +93,5 @@ def test_it_outlives_a_redis_that_goes_while_it_waits_for_work(way, process):
 def test_it_ends_when_it_is_told_to_while_redis_is_away(way, process):
     wait_until(lambda: lines_with(process, "redis_is_away"), "the first word")
     process.popen.terminate()
-    process.popen.wait(5)
+    process.popen.wait(60)
     assert "Traceback" not in process.log()

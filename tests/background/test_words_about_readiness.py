@@ -11,8 +11,14 @@ from holdfast.observability.logging import is_news
 
 @pytest.fixture
 def words(caplog):
+    """Of this module alone: threads of other tests may have something to say as well."""
     caplog.set_level(logging.WARNING)
-    return lambda: [(record.msg["event"], record.msg.get("part")) for record in caplog.records]
+
+    def said():
+        ours = [record.msg for record in caplog.records if record.name == health.__name__]
+        return [(words["event"], words["part"]) for words in ours]
+
+    return said
 
 
 def test_a_part_that_fails_is_told_of_once_and_again_when_it_is_well(database_name, api, words, monkeypatch):

@@ -68,7 +68,7 @@ def test_a_hold_that_no_client_was_told_of_is_found(web, tenant):
 def test_the_command_tells_what_it_found_and_leaves_nothing(database_name):
     command = [sys.executable, "manage.py", "bench", "hot", "--json", "--noop", *SHORT]
     ended = subprocess.run(
-        command, cwd=CHECKOUT, env=environment(), capture_output=True, text=True, timeout=120, check=False
+        command, cwd=CHECKOUT, env=environment(), capture_output=True, text=True, timeout=300, check=False
     )
     assert ended.returncode == 0, ended.stderr
     told = json.loads(ended.stdout)

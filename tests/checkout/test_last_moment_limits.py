@@ -32,19 +32,19 @@ def test_a_hold_that_is_paid_in_its_last_moment_counts_for_its_customer(make_sal
 
     def order(*args):
         pushed.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return original(*args)
 
     monkeypatch.setattr(begin_module, "_order", order)
     words = []
     paying = threading.Thread(target=pay, args=(sale, hold, words))
     paying.start()
-    assert pushed.wait(20)
+    assert pushed.wait(60)
     # the hold's end comes while the first step of its checkout commits
     database.advance_clock(6)
     more = buy(sale.tenant, str(sale.event.id), "ada", labels=["A-3", "A-4"])
     go_on.set()
-    paying.join(30)
+    paying.join(60)
     assert words == ["201"]
     assert more in ("limit-exceeded", "contention")
 
@@ -61,17 +61,17 @@ def test_a_hold_that_is_converted_in_its_last_moment_counts_for_its_customer(mak
         database.advance_clock((end - database_now()).total_seconds() - 5)
         keeper = original(order)
         converted.set()
-        assert go_on.wait(20)
+        assert go_on.wait(60)
         return keeper
 
     monkeypatch.setattr(confirm_module, "_convert", convert)
     words = []
     paying = threading.Thread(target=pay, args=(sale, hold, words))
     paying.start()
-    assert converted.wait(20)
+    assert converted.wait(60)
     database.advance_clock(6)
     more = buy(sale.tenant, str(sale.event.id), "ada", labels=["A-3", "A-4"])
     go_on.set()
-    paying.join(30)
+    paying.join(60)
     assert words == ["201"]
     assert more in ("limit-exceeded", "contention")

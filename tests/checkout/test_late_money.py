@@ -19,7 +19,7 @@ from tests.checkout.sale import PRICE
 def comes_late(sale, hold, index=0):
     """The provider said that it was declined, and took the money after all."""
     payment = sale.payments(hold)[index]
-    with closing(sqlite3.connect(sale.psp.file, timeout=10)) as books, books:
+    with closing(sqlite3.connect(sale.psp.file, timeout=60)) as books, books:
         statement = "UPDATE charge SET status = 'succeeded', decline_code = NULL WHERE key = ?"
         assert books.execute(statement, (payment.provider_key,)).rowcount == 1
     assert sale.tell(payment.provider_key) == 200
@@ -89,7 +89,7 @@ def test_a_replay_does_not_call_a_hold_released_that_can_be_paid(sale, impatient
     key = f"pay-{new_id()}"
     assert sale.pay(hold, "tok_timeout_after_charge", key) == "202"
     (payment,) = sale.payments(hold)
-    with closing(sqlite3.connect(sale.psp.file, timeout=10)) as books, books:
+    with closing(sqlite3.connect(sale.psp.file, timeout=60)) as books, books:
         statement = "UPDATE charge SET status = 'declined', decline_code = 'later' WHERE key = ?"
         assert books.execute(statement, (payment.provider_key,)).rowcount == 1
     sale.recover_fully()

@@ -124,7 +124,7 @@ def test_a_receiver_that_never_answers_keeps_no_other_waiting(provider, receivin
         for number in range(2):
             provider.charge(order(f"{key}-{number}", "tok_ok", silent.url))
         provider.charge(order(key, "tok_ok", receiving.url))
-        wait_until(lambda: receiving.about(key), "the callback of the other", deadline_seconds=3)
+        wait_until(lambda: receiving.about(key), "the callback of the other", deadline_seconds=60)
 
 
 class ServesNobody:

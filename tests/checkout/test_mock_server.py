@@ -20,7 +20,7 @@ GOOD = {"merchant": "account", "amount": 100, "currency": "EUR", "method": "tok_
 @pytest.fixture
 def line(psp):
     """One connection that stays open."""
-    connection = http.client.HTTPConnection("127.0.0.1", psp.port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", psp.port, timeout=60)
     yield connection
     connection.close()
 
@@ -60,7 +60,7 @@ def test_what_is_no_json_object_is_refused(line, key):
 
 def test_a_body_has_a_length_and_a_bound(psp, line):
     assert ask(line, "POST", "/charges", b"x" * (BODY_BYTES_MAX + 1))[0] == 413
-    with socket.create_connection(("127.0.0.1", psp.port), timeout=5) as connected:
+    with socket.create_connection(("127.0.0.1", psp.port), timeout=60) as connected:
         connected.sendall(b"POST /charges HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b" 411 " in connected.recv(65536)
 
@@ -109,17 +109,17 @@ def test_a_filter_of_another_form_is_refused(line, query):
 def test_connections_past_the_bound_are_closed_and_the_others_served(tmp_path):
     with mock_psp(tmp_path) as psp, contextlib.ExitStack() as lines:
         address = ("127.0.0.1", psp.port)
-        held = [lines.enter_context(socket.create_connection(address, timeout=5)) for _ in range(CONNECTIONS_MAX)]
+        held = [lines.enter_context(socket.create_connection(address, timeout=60)) for _ in range(CONNECTIONS_MAX)]
         held[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b" 200 " in held[-1].recv(65536)
-        with socket.create_connection(address, timeout=5) as one_more:
+        with socket.create_connection(address, timeout=60) as one_more:
             assert one_more.recv(1) == b""
         held[0].close()
         wait_until(lambda: answers(address), "a place")
 
 
 def answers(address):
-    with socket.create_connection(address, timeout=5) as connected, contextlib.suppress(OSError):
+    with socket.create_connection(address, timeout=60) as connected, contextlib.suppress(OSError):
         connected.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         return b" 200 " in connected.recv(65536)
     return False

@@ -32,20 +32,20 @@ def test_who_waits_for_a_place_keeps_nobody_from_working(work):
             assert place
             with work.given_back():
                 waiting.set()
-                assert arrived.wait(10)
+                assert arrived.wait(60)
                 time.sleep(PROVIDER_SECONDS)
                 answered = time.monotonic()
             took["first"] = time.monotonic() - answered
 
     def second():
-        assert waiting.wait(10)
+        assert waiting.wait(60)
         with work.at_work():
             arrived.set()
             with waits.place_to_wait() as place:
                 took["place"] = place
 
     def hold():
-        assert arrived.wait(10)
+        assert arrived.wait(60)
         began = time.monotonic()
         with work.at_work():
             took["hold"] = time.monotonic() - began

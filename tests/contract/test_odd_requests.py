@@ -28,7 +28,7 @@ def test_many_query_parameters_are_no_fault_of_ours(tenant, api, path):
 def test_a_charset_that_reads_no_text_is_no_fault_of_ours(tenant, web, charset):
     """WSGIRequest takes the charset for its query string: outside of every handler, so a bare 500 without a body."""
     place = urlsplit(web.url)
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=10)
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
     headers = {"Authorization": f"Bearer {tenant.key}", "Content-Type": f"application/json; charset={charset}"}
     connection.request("GET", "/v1/holds?customer=%C3%A9", headers=headers)
     answer = connection.getresponse()

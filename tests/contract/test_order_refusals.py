@@ -16,7 +16,7 @@ from tests.contract.untouched import KEYS, untouched
 
 pytestmark = pytest.mark.usefixtures("shift_clock")
 DECLINED = {"decline_code", "order"}
-DEADLINE_SECONDS = 10
+DEADLINE_SECONDS = 60
 
 
 @pytest.fixture

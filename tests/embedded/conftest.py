@@ -23,7 +23,7 @@ from pathlib import Path
 import pytest
 
 EMBEDDED = Path(__file__).resolve().parents[2] / "holdfast" / "embedded"
-DEADLINE_SECONDS = 20.0
+DEADLINE_SECONDS = 60.0
 
 MANAGE = """\
 import json, os, sys, time

@@ -18,7 +18,7 @@ from holdfast.bench.scenarios import SCENARIOS
 pytestmark = pytest.mark.xdist_group("embedded services")
 
 ROOT = Path(__file__).resolve().parents[2]
-DEADLINE_SECONDS = 60
+DEADLINE_SECONDS = 120
 PYTHON_FOLDER = Path(sys.executable).resolve().parent
 
 

@@ -87,5 +87,5 @@ def test_nothing_is_started_where_another_is_named_or_in_production(checkout: Ch
 
 def stop(process) -> None:
     os.kill(process.pid, signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err

@@ -136,7 +136,7 @@ def test_an_ended_command_takes_its_services_along(checkout: Checkout, signal_nu
 
     process.send_signal(signal_number)
 
-    process.communicate(timeout=10)
+    process.communicate(timeout=60)
     assert process.returncode in {-signal_number, 128 + signal_number}
     checkout.gone()
 

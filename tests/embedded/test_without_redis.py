@@ -25,7 +25,7 @@ def test_it_starts_without_redis_and_says_so_once(checkout: Checkout) -> None:
 
     said = "".join(process.stdout.readline() for _ in range(4))
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert err.count("Redis does not answer") == 1
     for words in ("/admin/", "manage createsuperuser", "/v1/docs", "manage create_tenant", str(checkout.state)):
@@ -52,4 +52,4 @@ def test_only_redis_may_be_away(checkout: Checkout, lines: str, only_redis: bool
     wait_for("an answer", lambda: answers(address, "/pid"))
     assert lacks_only_redis(address) is only_redis
     os.kill(process.pid, signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=60)

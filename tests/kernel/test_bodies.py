@@ -295,7 +295,7 @@ def test_a_number_in_metadata_comes_back_however_large(number, tenant, api, make
 def over_a_socket(web: Any, lines: list[str], body: bytes) -> tuple[int, bytes]:
     """A request written by hand."""
     place = web.url.removeprefix("http://")
-    connection = http.client.HTTPConnection(place, timeout=20)
+    connection = http.client.HTTPConnection(place, timeout=60)
     try:
         connection.connect()
         head = "".join(f"{line}\r\n" for line in [*lines, f"Host: {place}", "Connection: close"])

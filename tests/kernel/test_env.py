@@ -198,7 +198,7 @@ def test_a_command_with_a_bad_value_prints_the_line_and_no_traceback(variable, v
         env=environment() | {variable: value},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert ran.returncode == 1

@@ -37,7 +37,7 @@ def test_ids_grow_across_the_threads_of_a_process():
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert len(made) == 4 * COUNT // 10
     assert made == sorted(made)
     assert len(set(made)) == len(made)

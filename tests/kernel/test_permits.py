@@ -9,7 +9,7 @@ from django.db import close_old_connections, connection, connections
 from holdfast.kernel.permits import Permits
 from tests.support.processes import wait_until
 
-DEADLINE_SECONDS = 20
+DEADLINE_SECONDS = 60
 pytestmark = pytest.mark.usefixtures("database_name")
 
 

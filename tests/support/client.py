@@ -60,7 +60,7 @@ class Answer:
 class SocketApi(Api):
     """The same calls to a running server, each on a connection of its own."""
 
-    TIMEOUT_SECONDS = 20
+    TIMEOUT_SECONDS = 60
 
     def __init__(self, url: str, key: str | None) -> None:
         self.place = urlsplit(url)

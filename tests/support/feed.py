@@ -8,7 +8,7 @@ from django.db import connections
 from tests.support.client import Api
 
 PATH = "/v1/webhooks/messages"
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 60
 
 
 def settle() -> None:

@@ -17,7 +17,7 @@ from uuid import UUID
 
 from tests.support.web import CHECKOUT, TIED, environment
 
-STOP_SECONDS = 10
+STOP_SECONDS = 60
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from holdfast.mock_psp.books import read_books
 from tests.support.processes import wait_until
 from tests.support.web import CHECKOUT, TIED, environment, free_port
 
-STOP_SECONDS = 10
+STOP_SECONDS = 60
 # in place of the five seconds that people see
 LATE_CALLBACK_SECONDS = 0.5
 
@@ -91,7 +91,7 @@ class Psp:
         return self._output.read().decode(errors="replace")
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", "/healthz")
             return connection.getresponse().status == http.HTTPStatus.OK

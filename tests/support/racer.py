@@ -63,10 +63,10 @@ class Racers:
             assert process.stdin
             process.stdin.close()
             try:
-                process.wait(10)
+                process.wait(60)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait(10)
+                process.wait(60)
             assert process.stdout
             process.stdout.close()
 

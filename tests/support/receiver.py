@@ -68,4 +68,4 @@ def receiver(port: int = 0) -> Iterator[Receiver]:
             yield receiving
         finally:
             server.shutdown()
-            thread.join(10)
+            thread.join(60)

@@ -52,4 +52,4 @@ def scripted_server() -> Iterator[Scripted]:
             yield server
         finally:
             server.stopped.set()
-            thread.join(5)
+            thread.join(60)

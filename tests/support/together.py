@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from django.db import connections
 
-DEADLINE_SECONDS = 30
+DEADLINE_SECONDS = 60
 
 
 def run_together(functions: Sequence[Callable[[], Any]], deadline_seconds: float = DEADLINE_SECONDS) -> list[Any]:

@@ -19,8 +19,8 @@ from psycopg.conninfo import make_conninfo
 
 from tests.support.client import SocketApi
 
-START_SECONDS = 30
-STOP_SECONDS = 10
+START_SECONDS = 90
+STOP_SECONDS = 60
 CHECKOUT = Path(__file__).resolve().parents[2]
 
 # The death signal is asked for by the child itself and kept over exec: a fork with a hook would warn of our threads.
@@ -97,7 +97,7 @@ def free_port() -> int:
 def _wait_for_an_answer(process: "subprocess.Popen[bytes]", port: int, output: IO[bytes]) -> None:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         try:
             connection.request("GET", "/healthz")
             connection.getresponse().read()

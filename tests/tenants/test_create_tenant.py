@@ -20,7 +20,7 @@ def create_tenant(*arguments: str) -> "subprocess.CompletedProcess[str]":
         env=environment(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

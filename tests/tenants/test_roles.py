@@ -183,7 +183,7 @@ def start_web(**variables: str) -> "subprocess.CompletedProcess[str]":
         env={**environment(), "HOLDFAST_SUPERVISED": "0", **variables},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
 

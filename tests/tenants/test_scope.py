@@ -135,7 +135,7 @@ def test_a_thread_started_inside_one_is_outside_of_it(tenant):
         assert ApiKey.objects.count() == 1
         thread = threading.Thread(target=look)
         thread.start()
-        thread.join(20)
+        thread.join(60)
     assert seen == [0, "", "no tenant"]
 
 

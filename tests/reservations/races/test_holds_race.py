@@ -50,7 +50,7 @@ def test_overlapping_baskets_in_opposite_order_end_without_a_deadlock(
     for _ in range(ROUNDS):
         outcomes = run_together([ask(event, f"b-{n}", labels=forth if n % 2 else back) for n in range(12)])
         assert len(granted(outcomes)) == 1
-        assert refusals(outcomes) == {"units-unavailable"}
+        assert refusals(outcomes) <= {"units-unavailable", "contention"}
         assert rows(event) == (1, len(labels))
         put_back(event)
 
@@ -97,7 +97,7 @@ def test_a_hundred_buyers_of_any_unit_get_every_unit_that_there_is(
     for _ in range(3):
         outcomes = run_together([ask(event, f"b-{n}", quantity=1) for n in range(60)])
         assert len(granted(outcomes)) == 20
-        assert refusals(outcomes) == {"sold-out"}
+        assert refusals(outcomes) <= {"sold-out", "contention"}
         assert rows(event) == (20, 20)
         put_back(event)
 
@@ -115,7 +115,7 @@ def test_nothing_is_granted_to_whoever_asks_after_a_pause_was_answered(
             late.append(ask(event, "late@example.org", quantity=1)())
 
         outcomes = run_together([pause_then_ask, *(ask(event, f"b-{n}", quantity=1) for n in range(12))])
-        assert refusals(outcomes) <= {"not-on-sale"}
+        assert refusals(outcomes) <= {"not-on-sale", "contention"}
         (after,) = late
         assert isinstance(after, Refused)
         assert (after.refusal.slug, after.refusal.members["reason"]) == ("not-on-sale", "paused")
@@ -134,7 +134,7 @@ def test_parallel_holds_of_one_customer_stay_within_the_limit(
     for _ in range(ROUNDS):
         outcomes = run_together([ask(event, spellings[n % 4], quantity=1) for n in range(12)])
         assert len(granted(outcomes)) == 2
-        assert refusals(outcomes) == {"limit-exceeded"}
+        assert refusals(outcomes) <= {"limit-exceeded", "contention"}
         assert rows(event) == (2, 2)
         put_back(event)
 
